@@ -1,0 +1,1 @@
+"""Was it right: pure functions over the vocabulary of ``core``; no I/O, no HTTP, no pytest."""

@@ -1,0 +1,453 @@
+"""The checks of one argument: one function each, in one table.
+
+To add a check, write a function here and register it with `argument_check`; case files, the lint, the reports and the
+reference model know it from then on. Rules: ``docs/format.md``; equality is JSON equality everywhere.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pytest_toolcall.core.cases import Check, KeyPath
+from pytest_toolcall.core.jsontext import Json, brief, json_equal
+from pytest_toolcall.judge.patterns import PatternError, check_pattern, found
+from pytest_toolcall.judge.schema import allows_null
+
+
+class CheckSpecError(ValueError):
+    """What the author wrote is not a check; ``keys`` is the way to the fault inside the written value."""
+
+    def __init__(self, message: str, keys: KeyPath = ()) -> None:
+        super().__init__(message)
+        self.keys = keys
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The scripted or mocked result of an earlier call."""
+
+    tool: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What a check looks at: one argument of one call, its schema, and the earlier results of the conversation."""
+
+    given: bool
+    value: Json = None
+    schema: Json = None
+    results: Sequence[Result] = ()
+
+    @property
+    def left_out(self) -> bool:
+        """Not given, or given as exactly what leaving it out means: the schema's default, or a null it allows."""
+        return not self.given or self.is_default or (self.value is None and allows_null(self.schema))
+
+    @property
+    def is_default(self) -> bool:
+        return (
+            self.given
+            and isinstance(self.schema, Mapping)
+            and "default" in self.schema
+            and json_equal(self.value, self.schema["default"])
+        )
+
+    def means(self, wanted: Json) -> bool:
+        """The argument equals ``wanted``, or was left out where leaving it out means ``wanted``."""
+        if self.given and json_equal(self.value, wanted):
+            return True
+        if not self.left_out:
+            return False
+        if isinstance(self.schema, Mapping) and "default" in self.schema and json_equal(wanted, self.schema["default"]):
+            return True
+        return wanted is None and allows_null(self.schema)
+
+
+Judge = Callable[[Check, Argument], str]
+"""Returns why the check does not hold, in a few words; empty when it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckKind:
+    """One known check.
+
+    ``judge``     the verdict. ``written`` refuses a malformed spec with `CheckSpecError`.
+    ``values``    right values that the spec itself names; empty where it names none, and then an expected call needs
+                  an ``example``.
+    ``combines``  the spec holds further checks, compiled into ``Check.parts``.
+    """
+
+    name: str
+    judge: Judge
+    written: Callable[[Json], None]
+    values: Callable[[Check], tuple[Json, ...]]
+    combines: bool = False
+
+
+_table: dict[str, CheckKind] = {}
+CHECKS: Mapping[str, CheckKind] = MappingProxyType(_table)
+"""Every built-in check by name."""
+
+
+def _anything(_: Json) -> None:
+    return None
+
+
+def _no_values(_: Check) -> tuple[Json, ...]:
+    return ()
+
+
+def argument_check(
+    *names: str,
+    written: Callable[[Json], None] = _anything,
+    values: Callable[[Check], tuple[Json, ...]] = _no_values,
+    combines: bool = False,
+) -> Callable[[Judge], Judge]:
+    """Register a check under its name; further names are other spellings of the same."""
+
+    def register(judge: Judge) -> Judge:
+        for name in names:
+            _table[name] = CheckKind(names[0], judge, written, values, combines)
+        return judge
+
+    return register
+
+
+def custom_check(name: str, holds: Callable[[Json, Json], bool | str]) -> CheckKind:
+    """A check from outside (``pytest_toolcall_checks``): ``holds(spec, value)`` returns True, False or a reason."""
+
+    def judge(check: Check, argument: Argument) -> str:
+        if not argument.given:
+            return "not given"
+        answer = holds(check.spec, argument.value)
+        if isinstance(answer, str):
+            return answer
+        return "" if answer else f"{brief(argument.value)} does not satisfy {name} {brief(check.spec)}"
+
+    return CheckKind(name, judge, _anything, _no_values)
+
+
+def _missing(argument: Argument) -> str:
+    return "not given" if not argument.given else ""
+
+
+@argument_check("eq", values=lambda check: (check.spec,))
+def eq(check: Check, argument: Argument) -> str:
+    """Equal as JSON; leaving the argument out equals its schema default."""
+    if argument.means(check.spec):
+        return ""
+    return _missing(argument) or f"is {brief(argument.value)}"
+
+
+def _a_list(spec: Json) -> None:
+    if not isinstance(spec, list) or not spec:
+        raise CheckSpecError("must be a list of at least one value")
+
+
+@argument_check("one_of", "oneOf", written=_a_list, values=lambda check: tuple(check.spec))
+def one_of(check: Check, argument: Argument) -> str:
+    """Equal to one of the values; null in the list also accepts the argument being left out."""
+    if any(argument.means(value) for value in check.spec):
+        return ""
+    if argument.left_out and any(value is None for value in check.spec):
+        return ""
+    return _missing(argument) or f"is {brief(argument.value)}"
+
+
+def _a_container(spec: Json) -> None:
+    if not isinstance(spec, dict | list):
+        raise CheckSpecError("must be an object or a list")
+
+
+@argument_check("subset", written=_a_container, values=lambda check: (check.spec,))
+def subset(check: Check, argument: Argument) -> str:
+    """An object with at least these keys and values, or an array with at least these items, in any order."""
+    if not argument.given:
+        return "not given"
+    value = argument.value
+    if isinstance(check.spec, dict):
+        if not isinstance(value, dict):
+            return f"is not an object: {brief(value)}"
+        for key, wanted in check.spec.items():
+            if key not in value:
+                return f"lacks {key!r}"
+            if not json_equal(value[key], wanted):
+                return f"{key!r} is {brief(value[key])}"
+        return ""
+    if not isinstance(value, list):
+        return f"is not an array: {brief(value)}"
+    left = list(value)
+    for wanted in check.spec:
+        for position, item in enumerate(left):
+            if json_equal(item, wanted):
+                del left[position]
+                break
+        else:
+            return f"lacks the item {brief(wanted)}"
+    return ""
+
+
+def _a_pattern(spec: Json) -> None:
+    if not isinstance(spec, str):
+        raise CheckSpecError("must be a regular expression in a string")
+    try:
+        check_pattern(spec)
+    except PatternError as error:
+        raise CheckSpecError(str(error)) from None
+
+
+@argument_check("regex", written=_a_pattern)
+def regex(check: Check, argument: Argument) -> str:
+    """The pattern is found anywhere in the string, letter case ignored."""
+    if not argument.given:
+        return "not given"
+    if not isinstance(argument.value, str):
+        return f"is not a string: {brief(argument.value)}"
+    return "" if found(check.spec, argument.value) else f"is {brief(argument.value)}"
+
+
+def _a_text(spec: Json) -> None:
+    if not isinstance(spec, str) or not spec:
+        raise CheckSpecError("must be a string that is not empty")
+
+
+@argument_check("contains", written=_a_text)
+def contains(check: Check, argument: Argument) -> str:
+    """The text is a part of the string, letter case ignored."""
+    if not argument.given:
+        return "not given"
+    if not isinstance(argument.value, str):
+        return f"is not a string: {brief(argument.value)}"
+    return "" if check.spec.casefold() in argument.value.casefold() else f"is {brief(argument.value)}"
+
+
+def _true(spec: Json) -> None:
+    if spec is not True:
+        raise CheckSpecError("takes only true")
+
+
+@argument_check("present", written=_true)
+def present(_: Check, argument: Argument) -> str:
+    """Given at all, whatever the value."""
+    return _missing(argument)
+
+
+@argument_check("absent", written=_true)
+def absent(_: Check, argument: Argument) -> str:
+    """Left out, or given as exactly what leaving it out means."""
+    return "" if argument.left_out else f"is given: {brief(argument.value)}"
+
+
+def _bounds(spec: Json) -> None:
+    if not isinstance(spec, dict) or not spec or not spec.keys() <= {"min", "max"}:
+        raise CheckSpecError("takes min and max")
+    for key, bound in spec.items():
+        if isinstance(bound, bool) or not isinstance(bound, int | float):
+            raise CheckSpecError("must be a number", (key,))
+    if spec.get("min", float("-inf")) > spec.get("max", float("inf")):
+        raise CheckSpecError("min is above max")
+
+
+@argument_check("range", written=_bounds)
+def in_range(check: Check, argument: Argument) -> str:
+    """A JSON number from min to max, both included."""
+    if not argument.given:
+        return "not given"
+    value = argument.value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"is not a number: {brief(value)}"
+    low, high = check.spec.get("min"), check.spec.get("max")
+    inside = (low is None or value >= low) and (high is None or value <= high)
+    return "" if inside else f"is {brief(value)}"
+
+
+_USES = re.compile(r"^(?P<tool>[^.\[\]#\s]+)(?:#(?P<number>[1-9]\d*))?(?P<path>(?:\.[^.\[\]]+|\[\d+\])*)$")
+
+
+def _a_result(spec: Json) -> None:
+    if not isinstance(spec, str) or not _USES.match(spec):
+        raise CheckSpecError(
+            "must name an earlier result, as in find_customer.customer_id or list_invoices.items[0].id"
+        )
+
+
+class NoSuchResult(LookupError):
+    """No earlier result holds the value that ``uses`` names."""
+
+
+def used_value(spec: str, results: Sequence[Result]) -> Json:
+    """The value that ``uses`` names.
+
+    Of several results of one tool the newest that has the path counts; ``tool#2.path`` names the second one.
+    Raises `NoSuchResult`.
+    """
+    match = _USES.match(spec)
+    assert match is not None
+    candidates = [result.value for result in results if result.tool == match["tool"]]
+    if not candidates:
+        raise NoSuchResult(f"no earlier result of {match['tool']}")
+    if match["number"]:
+        position = int(match["number"])
+        if position > len(candidates):
+            raise NoSuchResult(f"only {len(candidates)} earlier results of {match['tool']}")
+        candidates = [candidates[position - 1]]
+    for value in reversed(candidates):
+        try:
+            for part in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", match["path"]):
+                value = value[part[0]] if part[0] else value[int(part[1])]
+        except (KeyError, IndexError, TypeError):
+            continue
+        return value
+    raise NoSuchResult(f"no earlier result of {match['tool']} has {match['path'].lstrip('.')}")
+
+
+@argument_check("uses", written=_a_result)
+def uses(check: Check, argument: Argument) -> str:
+    """Equal to a value of an earlier result."""
+    try:
+        wanted = used_value(check.spec, argument.results)
+    except NoSuchResult as error:
+        return str(error)
+    if argument.given and json_equal(argument.value, wanted):
+        return ""
+    return _missing(argument) or f"is {brief(argument.value)}, not {brief(wanted)}"
+
+
+def _values_of_any(check: Check) -> tuple[Json, ...]:
+    return tuple(value for part in check.parts for value in named_values(part))
+
+
+@argument_check("any_of", written=_a_list, values=_values_of_any, combines=True)
+def any_of(check: Check, argument: Argument) -> str:
+    """At least one of the checks holds."""
+    problems = [problems_of(part, argument) for part in check.parts]
+    return "" if not all(problems) else problems[0]
+
+
+@argument_check("not", combines=True)
+def negated(check: Check, argument: Argument) -> str:
+    """The check does not hold."""
+    if problems_of(check.parts[0], argument):
+        return ""
+    return f"is {brief(argument.value)}" if argument.given else "not given"
+
+
+def problems_of(checks: Sequence[Check], argument: Argument, *, known: Mapping[str, CheckKind] = CHECKS) -> str:
+    """Why one argument fails its checks, all of which must hold; empty when they do."""
+    for check in checks:
+        kind = known.get(check.name) or _registered[check.name]
+        problem = kind.judge(check, argument)
+        if problem:
+            return problem
+    return ""
+
+
+_registered: dict[str, CheckKind] = {}
+
+
+def register_checks(kinds: Mapping[str, CheckKind]) -> None:
+    """Make checks from outside known to this process; a name that exists already is refused with ValueError."""
+    for name, kind in kinds.items():
+        if name in _table:
+            raise ValueError(f"check {name!r} exists already")
+        _registered[name] = kind
+
+
+def known_checks() -> Mapping[str, CheckKind]:
+    """The built-in checks and those registered from outside."""
+    return {**_table, **_registered} if _registered else CHECKS
+
+
+def named_values(checks: Sequence[Check]) -> tuple[Json, ...]:
+    """Right values that checks name, those that all of the checks accept; empty where none is named."""
+    known = known_checks()
+    candidates = [value for check in checks for value in known[check.name].values(check)]
+    return tuple(
+        value
+        for value in candidates
+        if not any(check.name != "uses" and known[check.name].judge(check, Argument(True, value)) for check in checks)
+    )
+
+
+def compile_argument(
+    written: Json, *, schema: Json = None, checks: Mapping[str, CheckKind] | None = None
+) -> tuple[Check, ...]:
+    """Read what an author wrote for one argument: a map of checks, or a bare value, which is ``eq``.
+
+    An object is a bare value when none of its keys is a check's name. One that mixes both, or whose keys are check
+    names *and* properties that the tool's schema declares, is refused: it could be read both ways. Raises
+    `CheckSpecError`.
+    """
+    known = known_checks() if checks is None else checks
+    if not isinstance(written, dict) or not written:
+        return (Check("eq", written),)
+    declared = schema.get("properties") if isinstance(schema, Mapping) else None
+    declared = declared if isinstance(declared, Mapping) else {}
+    names = [key for key in written if key in known]
+    if not names:
+        _refuse_typo(written, schema, declared, known)
+        return (Check("eq", written),)
+    both = [key for key in names if key in declared]
+    if both:
+        raise CheckSpecError(f"{both[0]!r} is a check and a property of this argument; write {{eq: …}} or name a check")
+    others = [key for key in written if key not in known]
+    if others:
+        near = difflib.get_close_matches(others[0], known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else "write {eq: …} for an object given as a value"
+        raise CheckSpecError(f"unknown check {others[0]!r}; {hint}", (others[0],))
+    return tuple(_compile(name, spec, known) for name, spec in written.items())
+
+
+def _refuse_typo(
+    written: Mapping[str, Json], schema: Json, declared: Mapping[str, Json], known: Mapping[str, CheckKind]
+) -> None:
+    if isinstance(schema, Mapping) and schema.get("type") in ("object", None) and not declared:
+        return
+    for key in written:
+        near = difflib.get_close_matches(key, known, 1, cutoff=0.75)
+        if near and key not in declared:
+            raise CheckSpecError(f"unknown check {key!r}; did you mean {near[0]!r}?", (key,))
+
+
+def _compile(name: str, spec: Json, known: Mapping[str, CheckKind]) -> Check:
+    kind = known[name]
+    try:
+        kind.written(spec)
+        if not kind.combines:
+            return Check(kind.name, spec)
+        options = spec if isinstance(spec, list) else [spec]
+        parts: list[tuple[Check, ...]] = []
+        for position, option in enumerate(options):
+            try:
+                parts.append(compile_argument(option, checks=known))
+            except CheckSpecError as error:
+                inner = (position, *error.keys) if isinstance(spec, list) else error.keys
+                raise CheckSpecError(str(error), inner) from None
+        return Check(kind.name, spec, tuple(parts))
+    except CheckSpecError as error:
+        message = str(error) if error.keys else f"{name} {error}"
+        raise CheckSpecError(message, (name, *error.keys)) from None
+
+
+def compile_text(written: Json, *, checks: Mapping[str, CheckKind] | None = None) -> tuple[Check, ...]:
+    """Read the checks of an answer's text; a bare value is refused, since no model repeats a sentence to the letter."""
+    known = known_checks() if checks is None else checks
+    if not isinstance(written, dict) or not written:
+        raise CheckSpecError("takes checks, as in {contains: …}")
+    for key in written:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            raise CheckSpecError(f"unknown check {key!r}" + (f"; did you mean {near[0]!r}?" if near else ""), (key,))
+    return tuple(_compile(name, spec, known) for name, spec in written.items())
+
+
+def describe(checks: Sequence[Check]) -> str:
+    """What is expected of an argument, for the side-by-side report: a bare value where only ``eq`` was asked."""
+    if len(checks) == 1 and checks[0].name == "eq":
+        return brief(checks[0].spec)
+    return ", ".join(f"{check.name} {brief(check.spec, 80)}" for check in checks)

@@ -1,0 +1,67 @@
+"""Regular expressions, bounded in time.
+
+Patterns come from the author of a case, the text they run on from a model, so a text that sends a backtracking engine
+into exponential work must cost a second and not a session. The standard library's ``re`` cannot be interrupted; the
+``regex`` package takes a timeout.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+TIMEOUT_S = 1.0
+"""Longest one search may take, in seconds of wall time; a search that hits it counts as no match."""
+
+
+class PatternError(ValueError):
+    """The pattern is not a regular expression."""
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str, ecma: bool) -> Any:
+    import regex
+
+    try:
+        if ecma:
+            return regex.compile(_dollar_means_end(pattern), regex.ASCII | regex.VERSION0)
+        return regex.compile(pattern, regex.IGNORECASE | regex.VERSION0)
+    except (regex.error, RecursionError, OverflowError) as error:
+        raise PatternError(f"bad regular expression {pattern!r}: {error}") from None
+
+
+def _dollar_means_end(pattern: str) -> str:
+    """ECMA-262 ``$`` never matches before a trailing line break, Python's does: rewrite it where it is an anchor."""
+    out: list[str] = []
+    in_class = False
+    position = 0
+    while position < len(pattern):
+        char = pattern[position]
+        if char == "\\":
+            out.append(pattern[position : position + 2])
+            position += 2
+            continue
+        if char == "[":
+            in_class = True
+        elif char == "]":
+            in_class = False
+        out.append(r"\Z" if char == "$" and not in_class else char)
+        position += 1
+    return "".join(out)
+
+
+def check_pattern(pattern: str, *, ecma: bool = False) -> None:
+    """Raise `PatternError` unless ``pattern`` compiles; ``ecma`` as in `found`."""
+    _compiled(pattern, ecma)
+
+
+def found(pattern: str, text: str, *, ecma: bool = False) -> bool:
+    r"""Whether ``pattern`` is found anywhere in ``text``.
+
+    The ``regex`` check of case files is case-insensitive and knows Unicode classes. ``ecma`` reads the pattern as JSON
+    Schema does (core specification 6.4): case-sensitive, ``\d`` and ``\w`` ASCII, ``$`` only at the very end.
+    """
+    try:
+        return _compiled(pattern, ecma).search(text, timeout=TIMEOUT_S) is not None
+    except TimeoutError:
+        return False

@@ -1,0 +1,129 @@
+"""A right answer, built from what a case itself says: what the reference model calls and what the lint tries out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pytest_toolcall.core.cases import CallSet, Check, ExpectedCall, Step
+from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.judge.arguments import NoSuchResult, Result, named_values, used_value
+from pytest_toolcall.judge.schema import resolved
+
+
+class NoReference(ValueError):
+    """The case names no value here and gives no example."""
+
+
+def named_value(checks: Sequence[Check], results: Sequence[Result]) -> tuple[bool, Json]:
+    """The value that the checks of one argument name: (is it given at all, the value).
+
+    Raises `NoReference` where they name none, and `NoSuchResult` where an earlier result is missing.
+    """
+    for check in checks:
+        if check.name == "uses":
+            return True, used_value(check.spec, results)
+    if any(check.name == "absent" for check in checks):
+        return False, None
+    values = named_values(checks)
+    if values:
+        real = [value for value in values if value is not None]
+        return (True, real[0]) if real else (False, None)
+    for check in checks:
+        for part in check.parts if check.name == "any_of" else ():
+            try:
+                return named_value(part, results)
+            except NoReference:
+                continue
+    raise NoReference
+
+
+def right_arguments(
+    expected: ExpectedCall, tool: Tool | None, results: Sequence[Result] = ()
+) -> tuple[dict[str, Json], dict[str, Json]]:
+    """One right set of arguments for an expected call, and the part of it that checks name.
+
+    The case's own ``example`` wins, except that arguments from earlier results are always looked up. Required
+    arguments that the case leaves open get the plainest value their schema allows.
+    """
+    named: dict[str, Json] = {}
+    example = dict(expected.example or {})
+    for name, checks in expected.args.items():
+        if name in example and not any(check.name == "uses" for check in checks):
+            named[name] = example[name]
+            continue
+        given, value = named_value(checks, results)
+        if given:
+            named[name] = value
+    arguments = {**example, **named}
+    if tool is not None:
+        for name in tool.required:
+            if name not in arguments:
+                arguments[name] = sample(tool, tool.property_schema(name))
+    return arguments, named
+
+
+def right_answer(step: Step) -> str:
+    """A text that a no-call step accepts: its ``reference``, else one made from what its checks name."""
+    if step.reference:
+        return step.reference
+    parts = [str(check.spec) for check in step.text if check.name == "contains"]
+    for check in step.text:
+        if check.name == "any_of" and check.parts and check.parts[0][0].name == "contains":
+            parts.append(str(check.parts[0][0].spec))
+    return "Here is my answer: " + ", ".join(parts) if parts else "Here is my answer, without any tool."
+
+
+def reference_calls(
+    option: CallSet, tools: Mapping[str, Tool], results: Sequence[Result] = ()
+) -> list[tuple[str, dict[str, Json]]]:
+    """The calls that answer one acceptable set, optional ones left out."""
+    return [
+        (expected.name, right_arguments(expected, tools.get(expected.name), results)[0])
+        for expected in option.calls
+        if not expected.optional
+    ]
+
+
+def sample(tool: Tool, schema: Json, *, hops: int = 0) -> Json:
+    """The plainest value that a schema of the portable keywords allows; best effort for others.
+
+    A ``pattern`` cannot be turned into a text here: such arguments want an ``example`` in the case.
+    """
+    schema = resolved(tool, schema)
+    if not isinstance(schema, Mapping) or hops > 20:
+        return "x"
+    for key in ("const", "default"):
+        if key in schema:
+            return schema[key]
+    for key in ("enum", "examples"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            return schema[key][0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if isinstance(schema.get(key), list) and schema[key] and "type" not in schema:
+            return sample(tool, schema[key][0], hops=hops + 1)
+    kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) and kind else kind
+    return _sample_of(kind, tool, schema, hops)
+
+
+def _sample_of(kind: Json, tool: Tool, schema: Mapping[str, Json], hops: int) -> Json:
+    if kind == "object" or (kind is None and "properties" in schema):
+        properties = schema.get("properties") or {}
+        return {
+            name: sample(tool, properties.get(name), hops=hops + 1)
+            for name in schema.get("required") or ()
+            if isinstance(name, str)
+        }
+    if kind == "array":
+        return [sample(tool, schema.get("items"), hops=hops + 1) for _ in range(schema.get("minItems", 0))]
+    if kind in ("integer", "number"):
+        low = schema.get("minimum", schema.get("exclusiveMinimum", 0) + ("exclusiveMinimum" in schema))
+        return min(max(1, low), schema.get("maximum", max(1, low)))
+    if kind == "boolean":
+        return False
+    if kind == "null":
+        return None
+    known = {"date": "2026-10-21", "time": "09:00:00Z", "date-time": "2026-10-21T09:00:00Z"}
+    text = known.get(str(schema.get("format")), "x")
+    return text.ljust(int(schema.get("minLength", 0)), "x")
