@@ -90,14 +90,12 @@ def _lint_call(
 
 def _lint_argument(name: str, checks: Sequence[Check], tool: Tool, earlier: Sequence[Result]) -> Iterator[str]:
     declared = tool.parameters.get("properties")
-    if isinstance(declared, Mapping) and declared and name not in declared:
-        if tool.parameters.get("additionalProperties") in (None, False) and not tool.parameters.get(
-            "patternProperties"
-        ):
-            near = difflib.get_close_matches(name, declared, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(declared)}"
-            yield f"{tool.name} has no argument {name!r}{hint}"
-            return
+    closed = not tool.parameters.get("additionalProperties") and not tool.parameters.get("patternProperties")
+    if isinstance(declared, Mapping) and declared and name not in declared and closed:
+        near = difflib.get_close_matches(name, declared, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(declared)}"
+        yield f"{tool.name} has no argument {name!r}{hint}"
+        return
     schema = resolved(tool, tool.property_schema(name))
     for check in checks:
         yield from _lint_check(name, check, tool, schema, earlier)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pytest_toolcall.core.cases import CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import NoSuchResult, Result, named_values, used_value
+from pytest_toolcall.judge.arguments import Result, named_values, used_value
 from pytest_toolcall.judge.schema import resolved
 
 
@@ -68,9 +68,11 @@ def right_answer(step: Step) -> str:
     if step.reference:
         return step.reference
     parts = [str(check.spec) for check in step.text if check.name == "contains"]
-    for check in step.text:
-        if check.name == "any_of" and check.parts and check.parts[0][0].name == "contains":
-            parts.append(str(check.parts[0][0].spec))
+    parts += [
+        str(check.parts[0][0].spec)
+        for check in step.text
+        if check.name == "any_of" and check.parts and check.parts[0][0].name == "contains"
+    ]
     return "Here is my answer: " + ", ".join(parts) if parts else "Here is my answer, without any tool."
 
 

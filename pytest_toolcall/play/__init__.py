@@ -1,0 +1,1 @@
+"""Asking: holds the conversations with a model and has each response judged."""

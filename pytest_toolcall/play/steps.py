@@ -1,0 +1,66 @@
+"""The driver of scripted chains (kind ``steps``)."""
+
+from __future__ import annotations
+
+import time
+
+from pytest_toolcall.core.cases import Case, Step
+from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
+from pytest_toolcall.judge.arguments import Result
+from pytest_toolcall.judge.steps import judge_step
+from pytest_toolcall.play.conversation import Conversation
+from pytest_toolcall.play.mock_tools import MockTools
+
+
+async def play_steps(case: Case, conversation: Conversation, tools: MockTools) -> TrialVerdict:
+    """Hold the conversation of one trial.
+
+    After a passing step the model's own message goes back as it came, then the scripted result of each expected call
+    under the call that answers it. The chain stops at the first step that does not pass: what the model would say to
+    results of calls it did not make means nothing.
+    """
+    started = time.perf_counter()
+    results: list[Result] = []
+    verdicts: list[StepVerdict] = []
+    reason = kind = ""
+    for step in case.steps:
+        try:
+            exchange = await conversation.ask()
+        except EndpointError as error:
+            reason, kind = str(error), error.kind
+            verdicts.append(StepVerdict("errored", False, reason))
+            break
+        verdict = judge_step(step, exchange.reply, case.tools, results)
+        verdicts.append(verdict)
+        if not verdict.passed:
+            break
+        results.extend(_answer(step, verdict, conversation, tools))
+    last = verdicts[-1]
+    passed = last.passed and len(verdicts) == len(case.steps)
+    return TrialVerdict(
+        outcome="errored" if kind else "passed" if passed else "failed",
+        score=None if kind else float(passed),
+        steps=tuple(verdicts),
+        exchanges=tuple(conversation.exchanges),
+        duration_s=time.perf_counter() - started,
+        reason=reason or last.reason,
+        failure_modes=(last.failure_mode,) if last.failure_mode else (),
+        error_kind=kind,
+    )
+
+
+def _answer(step: Step, verdict: StepVerdict, conversation: Conversation, tools: MockTools) -> list[Result]:
+    """Send each call its scripted result; the results in the order of the calls."""
+    reply = conversation.reply
+    if not step.expects_call or reply is None:
+        return []
+    option = step.alternatives[verdict.chosen]
+    answered = []
+    for position, call in enumerate(reply.calls):
+        expected = verdict.answers[position]
+        scripted = option.results[expected] if expected is not None and expected < len(option.results) else {"ok": True}
+        result = tools.script(call.name, call.arguments or {}, scripted)
+        conversation.answer(position, result)
+        answered.append(Result(call.name, result))
+    return answered

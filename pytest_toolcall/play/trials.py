@@ -1,0 +1,47 @@
+"""All trials of one case, at once, each in a conversation of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+
+from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.verdicts import TrialVerdict
+from pytest_toolcall.play.conversation import Asks, Conversation, Record
+from pytest_toolcall.play.mock_tools import MockTools
+from pytest_toolcall.play.steps import play_steps
+from pytest_toolcall.sim.app import case_headers
+
+Slot = Callable[[], AbstractAsyncContextManager[object]]
+
+
+def open_conversation(
+    case: Case, endpoint: Asks, *, trial: int = 0, record: Record | None = None, simulated: bool = False
+) -> Conversation:
+    """The conversation of one trial, opened with the case's own messages and tools.
+
+    Only simulated models are told which case they are asked; a real endpoint sees nothing but the request.
+    """
+    return Conversation(
+        endpoint,
+        tools=case.tools,
+        messages=case.messages,
+        params=case.params,
+        case=case.id,
+        trial=trial,
+        record=record,
+        headers=case_headers(case.suite.name, case.id, trial) if simulated else None,
+    )
+
+
+async def play_trials(
+    case: Case, conversations: Sequence[Conversation], tools: Sequence[MockTools], slot: Slot
+) -> tuple[TrialVerdict, ...]:
+    """Play every trial; at most as many at a time as there are free slots."""
+
+    async def one(conversation: Conversation, mocks: MockTools) -> TrialVerdict:
+        async with slot():
+            return await play_steps(case, conversation, mocks)
+
+    return tuple(await asyncio.gather(*map(one, conversations, tools)))

@@ -1,0 +1,243 @@
+"""The faults, one function each: how a right answer to a step is spoiled."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeVar
+
+from pytest_toolcall.core.cases import ExpectedCall, Step
+from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.judge.reference import reference_calls, right_answer, right_arguments, sample
+from pytest_toolcall.sim.answers import SimAnswer, SimCall, Situation
+from pytest_toolcall.sim.near_miss import near_miss
+
+SILENCE = "Thank you, I have taken note of that."
+MADE_UP = "perform_requested_action"
+
+Fault = Callable[[Situation, str], SimAnswer]
+"""Takes the situation and the text after ``@`` in the model's name (empty: none given)."""
+
+_faults: dict[str, Fault] = {}
+FAULTS: Mapping[str, Fault] = MappingProxyType(_faults)
+"""Every simulated model by the name after ``sim:``."""
+
+
+F = TypeVar("F", bound=Fault)
+
+
+def simulated_model(name: str) -> Callable[[F], F]:
+    def register(fault: F) -> F:
+        _faults[name] = fault
+        return fault
+
+    return register
+
+
+def answer(model: str, situation: Situation) -> SimAnswer:
+    """What ``sim:<model>`` says; ``model`` may carry a setting, as in ``wrong-value@2``. Raises `UsageError`."""
+    name, _, setting = model.partition("@")
+    if name not in FAULTS:
+        raise UsageError(f"no simulated model {name!r}; there are: {', '.join(FAULTS)}")
+    return FAULTS[name](situation, setting)
+
+
+def _step(situation: Situation) -> Step | None:
+    steps = situation.case.steps
+    return steps[situation.turn] if situation.turn < len(steps) else None
+
+
+def _tools(situation: Situation) -> dict[str, Tool]:
+    return {tool.name: tool for tool in situation.case.tools}
+
+
+def _sampled(tool: Tool) -> dict[str, Json]:
+    return {name: sample(tool, tool.property_schema(name)) for name in tool.required}
+
+
+@simulated_model("reference")
+def reference(situation: Situation, _: str = "") -> SimAnswer:
+    """Answers every case right."""
+    step = _step(situation)
+    if step is None:
+        return SimAnswer(text=right_answer(Step()))
+    if not step.expects_call:
+        return SimAnswer(text=right_answer(step))
+    calls = reference_calls(step.alternatives[0], _tools(situation), situation.results)
+    return SimAnswer(tuple(SimCall.of(name, arguments) for name, arguments in calls))
+
+
+@simulated_model("wrong-tool")
+def wrong_tool(situation: Situation, _: str = "") -> SimAnswer:
+    """Calls another offered tool in place of the first right one; calls any where none is wanted."""
+    right = reference(situation)
+    wanted = {call.name for call in right.calls}
+    others = [tool for tool in situation.case.tools if tool.name not in wanted]
+    if not others:
+        return right
+    wrong = SimCall.of(others[0].name, _sampled(others[0]))
+    return SimAnswer((wrong, *right.calls[1:]))
+
+
+@simulated_model("made-up-tool")
+def made_up_tool(situation: Situation, _: str = "") -> SimAnswer:
+    """Calls a tool that nobody offered."""
+    right = reference(situation)
+    if not right.calls:
+        return SimAnswer((SimCall.of(MADE_UP, {}),))
+    first = right.calls[0]
+    return SimAnswer((SimCall(f"{first.name}_v2", first.arguments), *right.calls[1:]))
+
+
+@simulated_model("extra-call")
+def extra_call(situation: Situation, _: str = "") -> SimAnswer:
+    """Makes one call too many."""
+    right = reference(situation)
+    made = {call.name for call in right.calls}
+    tools = sorted(situation.case.tools, key=lambda tool: tool.name in made)
+    if not tools:
+        return right
+    return SimAnswer((*right.calls, SimCall.of(tools[0].name, _sampled(tools[0]))))
+
+
+@simulated_model("dropped-call")
+def dropped_call(situation: Situation, _: str = "") -> SimAnswer:
+    """Leaves out the last of several calls."""
+    right = reference(situation)
+    return SimAnswer(right.calls[:-1]) if len(right.calls) > 1 else right
+
+
+@simulated_model("serial")
+def serial(situation: Situation, _: str = "") -> SimAnswer:
+    """Makes parallel calls one by one."""
+    right = reference(situation)
+    return SimAnswer(right.calls[:1]) if len(right.calls) > 1 else right
+
+
+@simulated_model("silent")
+def silent(_: Situation, __: str = "") -> SimAnswer:
+    """Answers in text, calls nothing, asks nothing."""
+    return SimAnswer(text=SILENCE)
+
+
+@simulated_model("empty")
+def empty(_: Situation, __: str = "") -> SimAnswer:
+    """Sends no content."""
+    return SimAnswer()
+
+
+@simulated_model("bad-json")
+def bad_json(situation: Situation, _: str = "") -> SimAnswer:
+    """Forgets the closing brace of the arguments."""
+    right = reference(situation)
+    return SimAnswer(tuple(SimCall(call.name, call.arguments[:-1]) for call in right.calls), right.text)
+
+
+@simulated_model("text-call")
+def text_call(situation: Situation, _: str = "") -> SimAnswer:
+    """Writes its calls into the text."""
+    right = reference(situation)
+    written = "\n".join(
+        f'<tool_call>\n{{"name": {dumps(call.name)}, "arguments": {call.arguments}}}\n</tool_call>'
+        for call in right.calls
+    )
+    return SimAnswer(text=written or right.text)
+
+
+@simulated_model("repeats-error")
+def repeats_error(situation: Situation, _: str = "") -> SimAnswer:
+    """Repeats a call that was answered by an error; right wherever no error occurs."""
+    return reference(situation)
+
+
+@simulated_model("missing-argument")
+def missing_argument(situation: Situation, setting: str = "") -> SimAnswer:
+    """Leaves out one named argument, another one in each trial."""
+
+    def drop(_: ExpectedCall, name: str, arguments: dict[str, Json], __: dict[str, Json]) -> dict[str, Json]:
+        return {key: value for key, value in arguments.items() if key != name}
+
+    return _spoil_one_argument(situation, setting, drop)
+
+
+@simulated_model("wrong-value")
+def wrong_value(situation: Situation, setting: str = "") -> SimAnswer:
+    """Gives one named argument a near miss, another one in each trial; ``wrong-value@2`` always the third."""
+    tools = _tools(situation)
+
+    def spoil(expected: ExpectedCall, name: str, arguments: dict[str, Json], named: dict[str, Json]) -> dict[str, Json]:
+        return near_miss(tools[expected.name], name, arguments, named, expected.args[name], situation.results)
+
+    return _spoil_one_argument(situation, setting, spoil)
+
+
+@simulated_model("ignores-results")
+def ignores_results(situation: Situation, _: str = "") -> SimAnswer:
+    """Invents the values that should come from earlier results, and says none of them."""
+    step = _step(situation)
+    if step is None or not step.expects_call:
+        return SimAnswer(text=SILENCE) if situation.results else reference(situation)
+    tools = _tools(situation)
+    calls = []
+    for expected in step.alternatives[0].calls:
+        if expected.optional:
+            continue
+        tool = tools[expected.name]
+        arguments, named = right_arguments(expected, tool, situation.results)
+        for name, checks in expected.args.items():
+            if any(check.name == "uses" for check in checks):
+                arguments = near_miss(tool, name, arguments, named, checks, situation.results)
+        calls.append(SimCall.of(expected.name, arguments))
+    return SimAnswer(tuple(calls))
+
+
+@simulated_model("flaky")
+def flaky(situation: Situation, setting: str = "") -> SimAnswer:
+    """Fails a seeded share of cases and trials: ``flaky`` 0.3 of them, ``flaky@0.5`` half."""
+    try:
+        share = float(setting or 0.3)
+    except ValueError:
+        raise UsageError(f"sim:flaky@{setting}: the share must be a number from 0 to 1") from None
+    digest = hashlib.sha256(f"{situation.case.suite.name}/{situation.case.id}/{situation.trial}".encode()).digest()
+    unlucky = int.from_bytes(digest[:4], "big") / 2**32 < share
+    if not unlucky:
+        return reference(situation)
+    return silent(situation) if reference(situation).calls else extra_call(situation)
+
+
+Spoiler = Callable[[ExpectedCall, str, dict[str, Json], dict[str, Json]], dict[str, Json]]
+
+
+def named_arguments(case_steps: tuple[Step, ...]) -> list[tuple[int, int, str]]:
+    """Every argument that the first alternative of each step names by value: (step, call, argument)."""
+    return [
+        (number, position, name)
+        for number, step in enumerate(case_steps)
+        if step.expects_call
+        for position, expected in enumerate(step.alternatives[0].calls)
+        if not expected.optional
+        for name, checks in expected.args.items()
+        if not all(check.name in ("present", "absent") for check in checks)
+    ]
+
+
+def _spoil_one_argument(situation: Situation, setting: str, spoil: Spoiler) -> SimAnswer:
+    places = named_arguments(situation.case.steps)
+    step = _step(situation)
+    if not places or step is None or not step.expects_call:
+        return reference(situation)
+    number = int(setting) if setting.isdigit() else situation.trial
+    at_step, at_call, argument = places[number % len(places)]
+    tools = _tools(situation)
+    calls = []
+    for position, expected in enumerate(step.alternatives[0].calls):
+        if expected.optional:
+            continue
+        arguments, named = right_arguments(expected, tools[expected.name], situation.results)
+        if (at_step, at_call) == (situation.turn, position) and argument in arguments:
+            arguments = spoil(expected, argument, arguments, named)
+        calls.append(SimCall.of(expected.name, arguments))
+    return SimAnswer(tuple(calls))
