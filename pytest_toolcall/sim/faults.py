@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from pytest_toolcall.core.cases import ExpectedCall, Step
+from pytest_toolcall.core.cases import Case, ExpectedCall, Step
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.judge.arguments import Argument, problems_of
 from pytest_toolcall.judge.reference import reference_calls, right_answer, right_arguments, sample
+from pytest_toolcall.judge.schema import resolved
 from pytest_toolcall.sim.answers import SimAnswer, SimCall, Situation
 from pytest_toolcall.sim.near_miss import near_miss
 
@@ -160,7 +162,7 @@ def missing_argument(situation: Situation, setting: str = "") -> SimAnswer:
     def drop(_: ExpectedCall, name: str, arguments: dict[str, Json], __: dict[str, Json]) -> dict[str, Json]:
         return {key: value for key, value in arguments.items() if key != name}
 
-    return _spoil_one_argument(situation, setting, drop)
+    return _spoil_one_argument(situation, setting, drop, _needed_arguments(situation.case))
 
 
 @simulated_model("wrong-value")
@@ -171,7 +173,7 @@ def wrong_value(situation: Situation, setting: str = "") -> SimAnswer:
     def spoil(expected: ExpectedCall, name: str, arguments: dict[str, Json], named: dict[str, Json]) -> dict[str, Json]:
         return near_miss(tools[expected.name], name, arguments, named, expected.args[name], situation.results)
 
-    return _spoil_one_argument(situation, setting, spoil)
+    return _spoil_one_argument(situation, setting, spoil, named_arguments(situation.case.steps))
 
 
 @simulated_model("ignores-results")
@@ -208,6 +210,19 @@ def flaky(situation: Situation, setting: str = "") -> SimAnswer:
     return silent(situation) if reference(situation).calls else extra_call(situation)
 
 
+def _needed_arguments(case: Case) -> list[tuple[int, int, str]]:
+    """The named arguments that may not be left out."""
+    tools = {tool.name: tool for tool in case.tools}
+    needed = []
+    for number, position, name in named_arguments(case.steps):
+        expected = case.steps[number].alternatives[0].calls[position]
+        tool = tools[expected.name]
+        left_out = Argument(False, schema=resolved(tool, tool.property_schema(name)))
+        if problems_of(expected.args[name], left_out):
+            needed.append((number, position, name))
+    return needed
+
+
 Spoiler = Callable[[ExpectedCall, str, dict[str, Json], dict[str, Json]], dict[str, Json]]
 
 
@@ -224,8 +239,9 @@ def named_arguments(case_steps: tuple[Step, ...]) -> list[tuple[int, int, str]]:
     ]
 
 
-def _spoil_one_argument(situation: Situation, setting: str, spoil: Spoiler) -> SimAnswer:
-    places = named_arguments(situation.case.steps)
+def _spoil_one_argument(
+    situation: Situation, setting: str, spoil: Spoiler, places: Sequence[tuple[int, int, str]]
+) -> SimAnswer:
     step = _step(situation)
     if not places or step is None or not step.expects_call:
         return reference(situation)

@@ -1,0 +1,3 @@
+"""The project's own tests drive pytest itself."""
+
+pytest_plugins = ["pytester"]

@@ -1,0 +1,136 @@
+"""Reads a case file in whatever format it is. A new format is one module and one line in `FORMATS`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pytest_toolcall.casefile.document import SUFFIXES, Document, paused_gc, read_document
+from pytest_toolcall.casefile.problems import suggestion
+from pytest_toolcall.casefile.toolbox import Toolboxes
+from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.errors import CaseFileError, Problem, UnknownShapeError
+from pytest_toolcall.judge.arguments import CheckKind
+
+Read = Callable[..., tuple[Sequence[Case], Sequence[Problem]]]
+"""``read(document, *, checks, toolboxes)``: cases and warnings, or `CaseFileError` with every problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One case format. A document is in it when its top-level keys hold all of one of ``shapes`` (in JSON Lines, the
+    keys of the first line); messages name the first shape. ``module`` has the function ``read`` and is imported when
+    such a file is met."""
+
+    name: str
+    module: str
+    shapes: tuple[tuple[str, ...], ...]
+
+    @property
+    def main_keys(self) -> tuple[str, ...]:
+        return self.shapes[0]
+
+    def recognises(self, keys: set[str]) -> bool:
+        return any(keys.issuperset(shape) for shape in self.shapes)
+
+    def read(
+        self, document: Document, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
+    ) -> tuple[Sequence[Case], Sequence[Problem]]:
+        module_read = cast(Read, importlib.import_module(self.module).read)
+        return module_read(document, checks=checks, toolboxes=toolboxes)
+
+
+def _format(name: str, module: str, *shapes: str) -> Format:
+    return Format(name, f"pytest_toolcall.casefile.{module}", tuple(tuple(shape.split()) for shape in shapes))
+
+
+FORMATS: tuple[Format, ...] = (
+    _format("native", "native", "cases", "suite version", "id expect", "id steps"),
+    _format("toolbox", "toolbox", "tools"),
+)
+"""Every format; the first that recognises a document reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """What one file holds; a toolbox holds no cases."""
+
+    path: Path
+    format: str
+    cases: tuple[Case, ...]
+    warnings: tuple[Problem, ...] = ()
+
+
+def read_file(
+    path: Path, *, checks: Mapping[str, CheckKind] | None = None, toolboxes: Toolboxes | None = None
+) -> CaseFile:
+    """Read one case file.
+
+    ``checks`` are the known argument checks (default: all that are registered). Pass the same ``toolboxes`` for every
+    file of a session, so that they share tools. Raises `CaseFileError` with every problem of the file, and
+    `UnknownShapeError` for a file that is in no case format.
+    """
+    with paused_gc():
+        document = read_document(path)
+        keys = set(document.top_keys)
+        found = next((known for known in FORMATS if known.recognises(keys)), None)
+        if found is None:
+            raise UnknownShapeError([Problem(path, document.line(), _unknown_shape(document))])
+        cases, warnings = found.read(document, checks, toolboxes or Toolboxes())
+    return CaseFile(path, found.name, tuple(cases), tuple(warnings))
+
+
+def _unknown_shape(document: Document) -> str:
+    wanted = "; ".join(f"{known.name}: {', '.join(known.main_keys)}" for known in FORMATS)
+    message = f"is in no case format; these are known by their top-level keys ({wanted})"
+    keys = document.top_keys
+    if not keys:
+        return f"{message}, and this is {'an empty' if document.value == {} else 'no'} mapping"
+    main = [key for known in FORMATS for key in known.main_keys]
+    hint = next((text for key in keys if "did you mean" in (text := suggestion(key, main))), "")
+    return f"{message}; it has {', '.join(keys[:8])}{' …' if len(keys) > 8 else ''}{hint}"
+
+
+def find_duplicates(cases: Iterable[Case]) -> list[Problem]:
+    """One problem for each case whose id another case of the same suite has already."""
+    first: dict[tuple[str, str], Case] = {}
+    problems: list[Problem] = []
+    for case in cases:
+        known = first.setdefault((case.suite.name, case.id), case)
+        if known is not case:
+            place = f"{known.source.path}:{known.source.line}"
+            message = f"the id {case.id} is taken in suite {case.suite.name}; the first case of this id is {place}"
+            problems.append(Problem(case.source.path, case.source.line, message))
+    return problems
+
+
+def load_cases(path: str | Path, *, checks: Mapping[str, CheckKind] | None = None) -> list[Case]:
+    """The cases of a file, or of all case files under a directory.
+
+    In a directory, files in no case format are left out. Raises `CaseFileError` with the problems of all files.
+    """
+    root = Path(path)
+    named = not root.is_dir()
+    files = (
+        [root]
+        if named
+        else sorted(file for file in root.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    )
+    toolboxes = Toolboxes()
+    cases: list[Case] = []
+    problems: dict[Problem, None] = {}
+    for file in files:
+        try:
+            cases.extend(read_file(file, checks=checks, toolboxes=toolboxes).cases)
+        except UnknownShapeError:
+            if named:
+                raise
+        except CaseFileError as error:
+            problems.update(dict.fromkeys(error.problems))
+    problems.update(dict.fromkeys(find_duplicates(cases)))
+    if problems:
+        raise CaseFileError([*problems])
+    return cases

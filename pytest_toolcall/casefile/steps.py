@@ -1,0 +1,114 @@
+"""Expected responses, as the native format writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec import UNSET, UnsetType
+
+from pytest_toolcall.casefile.problems import Problems
+from pytest_toolcall.casefile.types import CallEntry, Expectation, StepEntry
+from pytest_toolcall.core.cases import CallSet, Check, ExpectedCall, KeyPath, Step
+from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.judge.arguments import CheckKind, CheckSpecError, compile_argument, compile_text
+
+
+@dataclass(frozen=True, slots=True)
+class StepReader:
+    """Reads the steps of one case; ``tools`` are those that it offers."""
+
+    problems: Problems
+    tools: Mapping[str, Tool]
+    checks: Mapping[str, CheckKind] | None
+
+    def chain(self, entries: Sequence[StepEntry], keys: KeyPath) -> tuple[Step, ...]:
+        """Steps one after another. What follows a call needs the call's result, and nothing can follow an answer."""
+        if not entries and self.problems.whole(keys):
+            self.problems.add(keys, "must have at least one step")
+        steps: list[Step] = []
+        for position, entry in enumerate(entries):
+            here = (*keys, position)
+            step = self.step(entry, here)
+            steps.append(step)
+            if position == len(entries) - 1 or not self.problems.whole(here):
+                continue
+            if not step.alternatives:
+                self.problems.add(here, "an answer without a call ends the case, so no step can follow it")
+                continue
+            for number, option in enumerate(step.alternatives):
+                if option.calls and not option.results:
+                    inside = here if number == 0 else (*here, "expect", "alternatives", number - 1)
+                    message = '"results" is missing: the next step needs what the calls answered'
+                    self.problems.add_missing(inside, message, "results")
+        return tuple(steps)
+
+    def step(self, entry: StepEntry, keys: KeyPath) -> Step:
+        """One step. ``keys`` leads to where its ``expect``, ``results`` and ``reference`` stand."""
+        expect, here = entry.expect, (*keys, "expect")
+        self._one_kind(entry, keys)
+        if expect.calls is UNSET:
+            return Step((), self._text(expect, here), entry.reference)
+        first = self._call_set(expect.calls, entry.results, here, (*keys, "results"))
+        others = (
+            self._call_set(other.calls, other.results, inside, (*inside, "results"))
+            for position, other in enumerate(expect.alternatives)
+            for inside in [(*here, "alternatives", position)]
+        )
+        return Step((first, *others), (), entry.reference)
+
+    def _one_kind(self, entry: StepEntry, keys: KeyPath) -> None:
+        """Calls or an answer, and nothing beside them that belongs to the other."""
+        expect, here, problems = entry.expect, (*keys, "expect"), self.problems
+        if expect.no_call is False:
+            problems.add((*here, "no_call"), "takes only true; to expect calls, write calls")
+        elif expect.calls is UNSET and expect.no_call is UNSET:
+            problems.add_missing(here, 'neither "calls" nor "no_call: true" is given', "calls", "no_call")
+        elif expect.calls is not UNSET and expect.no_call is not UNSET:
+            problems.add((*here, "no_call"), "calls and no_call exclude each other")
+        elif expect.calls is not UNSET:
+            if expect.text is not UNSET:
+                problems.add((*here, "text"), "an answer's text is checked only where no_call is expected")
+            if entry.reference:
+                problems.add((*keys, "reference"), "is an answer's text, beside no_call; beside a call write example")
+        else:
+            if expect.alternatives:
+                problems.add((*here, "alternatives"), "are sets of calls, and no_call has none")
+            if entry.results is not UNSET:
+                problems.add((*keys, "results"), "answer calls, and no_call has none")
+
+    def _call_set(
+        self, calls: Sequence[CallEntry], results: list[Json] | UnsetType, keys: KeyPath, results_keys: KeyPath
+    ) -> CallSet:
+        here = (*keys, "calls")
+        if not calls:
+            if self.problems.whole(here):
+                self.problems.add(here, "is empty; write no_call: true to expect an answer without a call")
+        elif results is not UNSET and len(results) != len(calls) and self.problems.whole(here):
+            self.problems.add(
+                results_keys, f"{len(results)} results for {len(calls)} calls; give one for each, in the same order"
+            )
+        expected = tuple(self._call(call, (*here, position)) for position, call in enumerate(calls))
+        return CallSet(expected, () if results is UNSET else tuple(results))
+
+    def _call(self, entry: CallEntry, keys: KeyPath) -> ExpectedCall:
+        tool = self.tools.get(entry.name)
+        args: dict[str, tuple[Check, ...]] = {}
+        for name, written in entry.args.items():
+            schema = None if tool is None else tool.property_schema(name)
+            try:
+                args[name] = compile_argument(written, schema=schema, checks=self.checks)
+            except CheckSpecError as error:
+                self.problems.add((*keys, "args", name, *error.keys), str(error))
+        example = None if entry.example is UNSET else entry.example
+        return ExpectedCall(entry.name, args, entry.additional, entry.optional, example)
+
+    def _text(self, expect: Expectation, keys: KeyPath) -> tuple[Check, ...]:
+        if expect.text is UNSET:
+            return ()
+        try:
+            return compile_text(expect.text, checks=self.checks)
+        except CheckSpecError as error:
+            self.problems.add((*keys, "text", *error.keys), str(error))
+            return ()

@@ -1,0 +1,184 @@
+"""Recorded exchanges, judged again without asking anybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_toolcall.core.errors import EndpointError, UsageError
+from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.replies import Exchange
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.endpoint.client import request_id
+from pytest_toolcall.endpoint.costs import exchange_cost
+from pytest_toolcall.endpoint.recordings import ExchangeKey, Recorder, recorded_answer
+from pytest_toolcall.endpoint.settings import EndpointSettings, Prices
+from pytest_toolcall.endpoint.wires import wire_named
+
+_SIMULATED = "sim:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One recorded exchange and where it is written."""
+
+    value: Mapping[str, Json]
+    where: str
+    model: str
+
+    @property
+    def errored(self) -> bool:
+        return bool(self.value.get("error")) or not isinstance(self.value.get("response"), Mapping)
+
+
+class ReplayEndpoint:
+    """Answers from a recording: a run's directory, or one recording file.
+
+    A hand-made line needs no more than ``case`` and ``response.body``: the trial is 0, and the exchange is the running
+    number within case and trial. Of several lines for one exchange the last one that was answered counts.
+    ``model`` picks one of several recorded models; lines that name none belong to each. ``truncated_lines`` counts
+    last lines cut by a crash, which are left out. Raises `UsageError`.
+    """
+
+    def __init__(self, path: Path | str, *, model: str | None = None, prices: Prices | None = None) -> None:
+        self.path = Path(path)
+        self.truncated_lines = 0
+        self.ignored_params: set[str] = set()
+        lines = [line for file in _files(self.path) for line in self._read(file)]
+        recorded = sorted({line.model for line in lines if line.model})
+        if model is not None and recorded and model not in recorded:
+            raise UsageError(f"{self.path}: model {model!r} is not recorded; there are {', '.join(recorded)}")
+        if model is None and len(recorded) > 1:
+            raise UsageError(f"{self.path}: several models are recorded, name one of {', '.join(recorded)}")
+        chosen = model or (recorded[0] if recorded else "")
+        self._lines = _by_key(line for line in lines if line.model in ("", chosen))
+        self._wire = wire_named("chat")
+        self.settings = EndpointSettings(
+            name=f"replay:{self.path}",
+            provider="replay",
+            model=chosen or f"replay:{self.path}",
+            base_url="",
+            prices=prices or Prices(),
+            simulated=chosen.startswith(_SIMULATED),
+        )
+
+    async def aclose(self) -> None:
+        """Nothing is open; here to have the interface of `Endpoint`."""
+
+    def recorded(self, key: ExchangeKey) -> bool:
+        """Was this exchange answered? An errored one is worth asking again."""
+        return key in self._lines and not self._lines[key].errored
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        params: Mapping[str, Json],
+        *,
+        key: ExchangeKey,
+        record: Recorder | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Exchange:
+        """The recorded exchange of that key, read as if it had just come. Raises `EndpointError`."""
+        line = self._lines.get(key)
+        if line is None:
+            raise EndpointError(
+                "not_recorded",
+                f"{self.path}: case {key.case!r}, trial {key.trial}, exchange {key.exchange} is not recorded",
+            )
+        if record is not None:
+            record({"trial": key.trial, "exchange": key.exchange, **line.value})
+        response = line.value.get("response")
+        error = line.value.get("error")
+        if not isinstance(response, Mapping):
+            raise _recorded_error(error, line.where)
+        try:
+            answer = recorded_answer(response)
+        except ValueError as fault:
+            raise UsageError(f"{line.where}: {fault}") from None
+        reading = self._wire.read(answer, tools)
+        if error:
+            raise _recorded_error(error, line.where)
+        return Exchange(
+            reply=reading.reply,
+            latency_s=_seconds(line.value.get("latency_s")) or 0.0,
+            ttft_s=_seconds(line.value.get("ttft_s")),
+            cost_usd=exchange_cost(answer.headers, reading.reported_cost, reading.reply.usage, self.settings.prices),
+            started=_seconds(line.value.get("started")) or 0.0,
+            request_id=request_id(answer),
+        )
+
+    def _read(self, file: Path) -> Iterator[_Line]:
+        try:
+            texts = file.read_bytes().decode("utf-8", "replace").split("\n")
+        except OSError as error:
+            raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None
+        for number, text in enumerate(texts, start=1):
+            if not text.strip():
+                continue
+            where = f"{file}:{number}"
+            try:
+                value = json.loads(text.removeprefix("\ufeff"))
+            except (ValueError, RecursionError):
+                if number == len(texts):  # no line end after it: the writer was killed in the middle
+                    self.truncated_lines += 1
+                    continue
+                raise UsageError(f"{where}: not a line of JSON") from None
+            yield _checked(value, where)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("recording*.jsonl"))
+    if not found:
+        raise UsageError(f"{path}: holds no recording*.jsonl")
+    return found
+
+
+def _checked(value: Json, where: str) -> _Line:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{where}: a line must be a JSON object")
+    if not isinstance(value.get("case"), str):
+        raise UsageError(f"{where}: a line needs a string 'case'")
+    if not isinstance(value.get("response"), Mapping) and not value.get("error"):
+        raise UsageError(f"{where}: a line needs a 'response' with a body")
+    for name in ("trial", "exchange"):
+        number = value.get(name, 0)
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise UsageError(f"{where}: {name} must be a number, from 0")
+    model = value.get("model")
+    if model is not None and not isinstance(model, str):
+        raise UsageError(f"{where}: model must be a string")
+    return _Line(value, where, model or "")
+
+
+def _by_key(lines: Iterator[_Line]) -> dict[ExchangeKey, _Line]:
+    found: dict[ExchangeKey, _Line] = {}
+    running: dict[tuple[str, int], int] = {}
+    for line in lines:
+        case, trial = line.value["case"], line.value.get("trial", 0)
+        count = running.get((case, trial), 0)
+        running[case, trial] = count + 1
+        key = ExchangeKey(case, trial, line.value.get("exchange", count))
+        if key not in found or not line.errored or found[key].errored:
+            found[key] = line
+    return found
+
+
+def _recorded_error(error: Json, where: str) -> EndpointError:
+    if not isinstance(error, Mapping):
+        return EndpointError("not_recorded", f"{where}: no answer is recorded")
+    status = error.get("status")
+    return EndpointError(
+        str(error.get("kind") or "transport"),
+        str(error.get("message") or "errored without a message"),
+        status=status if isinstance(status, int) else None,
+    )
+
+
+def _seconds(value: Json) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

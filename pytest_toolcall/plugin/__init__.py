@@ -1,0 +1,133 @@
+"""The pytest plugin. Entry point ``pytest11``, so this module is loaded in every pytest run of everybody who has the
+package: it imports nothing heavy, and every hook returns at once where there is nothing for it to do."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.plugin import hookspecs
+from pytest_toolcall.plugin.fixtures import conversation, mock_tools, toolcall_model
+from pytest_toolcall.plugin.options import add_options
+from pytest_toolcall.plugin.selection import SUFFIXES, why_selected
+
+__all__ = ["conversation", "mock_tools", "toolcall_model"]
+
+_RESULTS = pytest.StashKey[Any]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "toolcall: a case of pytest-toolcall")
+    if config.pluginmanager.hasplugin("xdist"):
+        from pytest_toolcall.plugin.workers import Workers
+
+        config.pluginmanager.register(Workers(), "toolcall-workers")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    config = session.config
+    if not _concerns(config):
+        return
+    from pytest_toolcall.plugin.session import session_of
+
+    try:
+        state = session_of(config)
+        state.check()
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    if not hasattr(config, "workerinput"):
+        from pytest_toolcall.plugin.results import Results
+
+        config.stash[_RESULTS] = Results(state)
+        config.pluginmanager.register(config.stash[_RESULTS], "toolcall-results")
+
+
+def _concerns(config: pytest.Config) -> bool:
+    """Whether this run is the plugin's business: a model, a models file, or a case file on the command line."""
+    if any(config.getoption(name) or config.getini(name) for name in ("toolcall_model", "toolcall_models")):
+        return True
+    return any(Path(arg.split("::", 1)[0]).suffix.lower() in SUFFIXES for arg in config.args)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix.lower() not in SUFFIXES:
+        return None
+    config = parent.config
+    if not (_concerns(config) or config.getoption("collectonly")):
+        return None
+    why = why_selected(file_path, config, tuple(config.getini("toolcall_files") or ()))
+    if why is None:
+        return None
+    from pytest_toolcall.plugin.collection import CaseFile
+    from pytest_toolcall.plugin.session import session_of
+
+    state = session_of(config)
+    if not state.models and not config.getoption("collectonly"):
+        return None
+    return CaseFile.from_parent(parent, path=file_path, toolcall=state, why=why)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "toolcall_model" not in metafunc.fixturenames:
+        return
+    from pytest_toolcall.plugin.session import session_of
+
+    try:
+        models = session_of(metafunc.config).models
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    metafunc.parametrize("toolcall_model", models, ids=list(models), indirect=True)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    if hasattr(item, "case") and hasattr(item, "toolcall"):
+        item.toolcall.window.fill(item, nextitem)
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if hasattr(item, "case") and hasattr(item, "toolcall"):
+        from pytest_toolcall.plugin.reports import attach_record
+
+        attach_record(item, call, report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
+    from pytest_toolcall.plugin.session import existing_session
+
+    state = existing_session(session.config)
+    results = session.config.stash.get(_RESULTS, None)
+    if state is not None:
+        state.close()
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["toolcall"] = state.told()
+    if results is not None and results.records:
+        results.write()
+        if results.verdict() and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    yield
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    results = config.stash.get(_RESULTS, None)
+    if results is not None and (results.records or results.session.left_alone):
+        results.terminal(terminalreporter)

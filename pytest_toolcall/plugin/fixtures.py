@@ -1,0 +1,53 @@
+"""Fixtures, for hand-written tests and under the items of case files alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_toolcall.play.mock_tools import MockTools
+    from pytest_toolcall.plugin.live import LiveConversation
+
+
+def _case_item(request: pytest.FixtureRequest) -> Any:
+    """The case item that asks for a fixture; None in a hand-written test."""
+    node: Any = request.node
+    return node if hasattr(node, "case") and hasattr(node, "model") and hasattr(node, "toolcall") else None
+
+
+@pytest.fixture
+def toolcall_model(request: pytest.FixtureRequest) -> str:
+    """The name of the model under test; a test that asks for it runs once for every ``--model``."""
+    item = _case_item(request)
+    return item.model if item is not None else str(request.param)
+
+
+@pytest.fixture
+def mock_tools(request: pytest.FixtureRequest) -> MockTools:
+    """Deterministic tools; see `pytest_toolcall.play.mock_tools.MockTools`."""
+    from pytest_toolcall.play.mock_tools import MockTools
+
+    item = _case_item(request)
+    return item.toolcall.prepared(item).tools[0] if item is not None else MockTools()
+
+
+@pytest.fixture
+def conversation(request: pytest.FixtureRequest, toolcall_model: str, mock_tools: MockTools) -> Iterator[Any]:
+    """A conversation with the model under test.
+
+    In a hand-written test: ``say``, ``offer``, ``send`` or ``await asend``; see `LiveConversation`. Under a case item
+    it is the conversation of the case's first trial.
+    """
+    item = _case_item(request)
+    if item is not None:
+        yield item.toolcall.prepared(item).conversations[0]
+        return
+    from pytest_toolcall.plugin.live import LiveConversation
+    from pytest_toolcall.plugin.session import session_of
+
+    session = session_of(request.config)
+    live: LiveConversation = LiveConversation(session, toolcall_model, request.node.nodeid, mock_tools)
+    yield live

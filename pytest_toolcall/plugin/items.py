@@ -1,0 +1,121 @@
+"""A case as a pytest item. What pytest keeps private about fixtures on items that are no functions is used here only
+(in the way of ``_pytest/doctest.py``), so that a new pytest version breaks one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from _pytest.fixtures import TopRequest
+
+if TYPE_CHECKING:
+    from pytest_toolcall.core.cases import Case
+    from pytest_toolcall.core.verdicts import TrialVerdict
+    from pytest_toolcall.plugin.session import ToolcallSession
+
+_FIXTURES = ("toolcall_model", "conversation", "mock_tools")
+
+
+class CaseFailed(AssertionError):
+    """The model did not do what the case expects."""
+
+    def __init__(self, reason: str, trials: tuple[TrialVerdict, ...]) -> None:
+        super().__init__(reason)
+        self.trials = trials
+
+
+class CaseErrored(Exception):
+    """Nothing could be judged."""
+
+
+def case_body() -> None:
+    """Stands for the function that other plugins look for on an item."""
+
+
+class CaseItem(pytest.Item):
+    """One case with one model; ``model`` is empty where cases are only listed."""
+
+    case: Case
+    model: str
+    fixturenames: list[str]
+    _fixtureinfo: Any
+    obj = staticmethod(case_body)
+
+    @classmethod
+    def from_parent(cls, parent: Any, **kwargs: Any) -> CaseItem:
+        case, model = kwargs.pop("case"), kwargs.pop("model")
+        item: CaseItem = super().from_parent(parent, **kwargs)
+        item.case, item.model = case, model
+        item.add_marker(pytest.mark.usefixtures(*_FIXTURES))
+        manager: Any = item.session._fixturemanager
+        item._fixtureinfo = manager.getfixtureinfo(node=item, func=None, cls=None)
+        item.fixturenames = item._fixtureinfo.names_closure
+        item._initrequest()
+        return item
+
+    def _initrequest(self) -> None:
+        self.funcargs: dict[str, object] = {}
+        self._request = TopRequest(self, _ispytest=True)  # type: ignore[arg-type]
+
+    @property
+    def own_fixtures(self) -> bool:
+        """None of the fixtures that a case runs through is overridden, so it may start before its setup."""
+        definitions = self._fixtureinfo.name2fixturedefs
+        return all(
+            definitions[name][-1].func.__module__ == "pytest_toolcall.plugin.fixtures"
+            for name in _FIXTURES
+            if name in definitions
+        )
+
+    @property
+    def toolcall(self) -> ToolcallSession:
+        from pytest_toolcall.plugin.session import session_of
+
+        return session_of(self.config)
+
+    def setup(self) -> None:
+        self._request._fillfixtures()
+
+    def runtest(self) -> None:
+        conversation, tools = self.funcargs.get("conversation"), self.funcargs.get("mock_tools")
+        record, trials = self.toolcall.play(self, None if self.own_fixtures else (conversation, tools))
+        if record.outcome == "errored":
+            raise CaseErrored(record.reason)
+        if record.outcome == "failed":
+            raise CaseFailed(record.reason, trials)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
+        if isinstance(excinfo.value, CaseFailed):
+            return self._side_by_side(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def _side_by_side(self, failed: CaseFailed) -> str:
+        from pytest_toolcall.report.terminal import printable, step_report
+
+        lines = [
+            f"{self.case.source.path.name}:{self.case.source.line}: {printable(self.case.description or self.case.id)}"
+        ]
+        said = [message.content for message in self.case.messages if message.role == "user"]
+        lines += [f"user: {printable(text[:400])}" for text in said[-1:]]
+        shown = 0
+        for number, trial in enumerate(failed.trials):
+            if trial.outcome != "failed":
+                continue
+            shown += 1
+            if shown > 3:
+                continue
+            if len(failed.trials) > 1:
+                lines += ["", f"trial {number + 1} of {len(failed.trials)}"]
+            lines += step_report(len(trial.steps), len(self.case.steps), trial.steps[-1])
+        if shown > 3:
+            lines += ["", f"{shown - 3} more failed trials"]
+        return "\n".join(lines)
+
+    def reportinfo(self) -> tuple[Any, int, str]:
+        return self.path, self.case.source.line - 1, self.name
+
+    def __repr__(self) -> str:
+        from pytest_toolcall.report.terminal import printable
+
+        about = f" {printable(self.case.description)!r}" if self.case.description else ""
+        return f"<Case {self.name}{about}>"

@@ -1,0 +1,167 @@
+"""Command line and ini: each option has an ini twin ``toolcall_<name>``; command line over ini over default.
+
+Light on purpose: this module is loaded in every pytest run of everybody who installed the package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from pytest_toolcall.core.errors import UsageError
+
+DEFAULT_CONCURRENCY = 8
+DEFAULT_TIMEOUT_S = 120.0
+DEFAULT_MAX_ERRORED = 0.1
+
+
+@dataclass(frozen=True)
+class Option:
+    """One row of the option table; ``many`` options may be repeated and are lists in ini files."""
+
+    name: str
+    help: str
+    metavar: str = ""
+    many: bool = False
+    flag: bool = False
+    default: str = ""
+
+    @property
+    def dest(self) -> str:
+        return f"toolcall_{self.name.replace('-', '_')}"
+
+
+OPTIONS = (
+    Option("models", "YAML or JSON file that describes models: `models: {NAME: {provider, model, …}}`", "FILE"),
+    Option("base-url", "base URL of the default provider (else OPENAI_BASE_URL)", "URL"),
+    Option("param", "extra request parameter, may be repeated", "K=V", many=True),
+    Option("concurrency", "conversations in flight at once (default 8)", "N", default=str(DEFAULT_CONCURRENCY)),
+    Option("timeout", "seconds to wait for one answer (default 120)", "S", default=str(DEFAULT_TIMEOUT_S)),
+    Option("trials", "independent repetitions of every case (default: what the case says, else 1)", "N"),
+    Option("stream", "ask with streaming and judge the merged stream", flag=True),
+    Option(
+        "reports", "directory where runs are kept (default `reports`); `none` keeps nothing", "DIR", default="reports"
+    ),
+    Option("json", "also write run.json to this file", "PATH"),
+    Option("gate", "condition that must hold, as in overall>=0.9, may be repeated", "EXPR", many=True),
+    Option(
+        "max-errored",
+        "share of errored cases above which the session fails (default 0.1)",
+        "X",
+        default=str(DEFAULT_MAX_ERRORED),
+    ),
+    Option("suite", "run a suite that ships with the package, as in core", "NAME", many=True),
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register every option and its ini twin."""
+    group = parser.getgroup("toolcall", "tool calls of language models (pytest-toolcall)")
+    group.addoption(
+        "--model",
+        "--toolcall-model",
+        action="append",
+        dest="toolcall_model",
+        metavar="NAME",
+        help="model to test, repeatable: gpt-x, provider:model, sim:reference, replay:PATH, a key of --toolcall-models",
+    )
+    parser.addini("toolcall_model", "models to test", type="linelist")
+    parser.addini(
+        "toolcall_files", "further case files: glob patterns over paths from the root directory", type="linelist"
+    )
+    for option in OPTIONS:
+        kind: dict[str, Any] = {"action": "store_true", "default": None} if option.flag else {"metavar": option.metavar}
+        if option.many:
+            kind["action"] = "append"
+        group.addoption(f"--toolcall-{option.name}", dest=option.dest, help=option.help, **kind)
+        shape: Literal["linelist", "bool", "string"] = (
+            "linelist" if option.many else "bool" if option.flag else "string"
+        )
+        parser.addini(option.dest, option.help, type=shape, default=None)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a session, read and checked once."""
+
+    models: tuple[str, ...]
+    models_file: Path | None
+    base_url: str
+    params: tuple[str, ...]
+    concurrency: int
+    timeout_s: float
+    trials: int | None
+    stream: bool
+    reports: Path | None
+    json: Path | None
+    gates: tuple[str, ...]
+    max_errored: float
+    suites: tuple[str, ...]
+    file_patterns: tuple[str, ...]
+
+
+def _given(config: pytest.Config, name: str) -> Any:
+    """The value of an option: command line, else ini, else None; with the place relative paths start from."""
+    value = config.getoption(f"toolcall_{name}")
+    if value not in (None, []):
+        return value
+    return config.getini(f"toolcall_{name}") or None
+
+
+def _path(config: pytest.Config, name: str, default: str = "") -> Path | None:
+    """A path: relative to the working directory on the command line, to the ini file's directory in ini files."""
+    typed = config.getoption(f"toolcall_{name}")
+    if typed:
+        return Path(config.invocation_params.dir, typed)
+    written = config.getini(f"toolcall_{name}")
+    if written:
+        return Path(config.inipath.parent if config.inipath else config.rootpath, str(written))
+    return Path(config.invocation_params.dir, default) if default else None
+
+
+def _number(config: pytest.Config, name: str, default: float, low: float, high: float = float("inf")) -> float:
+    text = _given(config, name)
+    if text is None:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high:
+        upper = f" to {high:g}" if high != float("inf") else " or more"
+        raise UsageError(f"--toolcall-{name.replace('_', '-')} {text}: must be a number of {low:g}{upper}")
+    return value
+
+
+def _whole(config: pytest.Config, name: str, default: int | None) -> int | None:
+    value = (
+        _number(config, name, -1 if default is None else default, 1) if _given(config, name) is not None else default
+    )
+    if value is not None and value != int(value):
+        raise UsageError(f"--toolcall-{name} {value:g}: must be a whole number")
+    return None if value is None else int(value)
+
+
+def read_options(config: pytest.Config) -> Options:
+    """The options of this session. Raises `UsageError` where one of them is wrong."""
+    reports = _given(config, "reports")
+    keep = reports != "none" and not config.getoption("collectonly")
+    return Options(
+        models=tuple(dict.fromkeys(_given(config, "model") or ())),
+        models_file=_path(config, "models"),
+        base_url=_given(config, "base_url") or "",
+        params=tuple(_given(config, "param") or ()),
+        concurrency=_whole(config, "concurrency", DEFAULT_CONCURRENCY) or DEFAULT_CONCURRENCY,
+        timeout_s=_number(config, "timeout", DEFAULT_TIMEOUT_S, 0.001),
+        trials=_whole(config, "trials", None),
+        stream=bool(_given(config, "stream")),
+        reports=_path(config, "reports", "reports") if keep else None,
+        json=_path(config, "json"),
+        gates=tuple(_given(config, "gate") or ()),
+        max_errored=_number(config, "max_errored", DEFAULT_MAX_ERRORED, 0, 1),
+        suites=tuple(_given(config, "suite") or ()),
+        file_patterns=tuple(config.getini("toolcall_files") or ()),
+    )

@@ -1,0 +1,175 @@
+"""The controller's side: takes the records off the reports, with and without xdist alike, and tells the figures."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_toolcall.plugin.selection import is_case_file
+
+if TYPE_CHECKING:
+    from pytest_toolcall.plugin.session import ToolcallSession
+    from pytest_toolcall.report.run_json import RunReport
+    from pytest_toolcall.score.record import CaseRecord
+    from pytest_toolcall.score.summary import ModelSummary
+
+
+class Results:
+    """Collects one record per item; aggregates and reports once, at the end."""
+
+    def __init__(self, session: ToolcallSession) -> None:
+        self.session = session
+        self.records: dict[str, CaseRecord] = {}
+        self.problems: list[str] = []
+        self.selected: int | None = None
+        self.skipped: set[str] = set()
+        self._started = datetime.now(UTC)
+        self._clock = time.perf_counter()
+        self._last = self._clock
+        self._report: RunReport | None = None
+
+    @pytest.hookimpl
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._clock = self._last = time.perf_counter()
+        self.selected = sum(hasattr(item, "case") and hasattr(item, "model") for item in session.items)
+
+    def collected(self, nodeids: list[str]) -> None:
+        """What a worker of xdist has collected; every worker collects the same."""
+        self._clock = self._last = time.perf_counter()
+        self.selected = sum(is_case_file(nodeid) for nodeid in nodeids)
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        text = getattr(report, "toolcall", None)
+        if text is None:
+            return
+        if text == "skipped":
+            self.skipped.add(report.nodeid)
+            return
+        from pytest_toolcall.score.record import case_record_from_json
+
+        record = case_record_from_json(text)
+        self.records[report.nodeid] = record
+        self._last = time.perf_counter()
+        if report.outcome != "rerun":  # type: ignore[comparison-overlap]
+            self.session.config.hook.pytest_toolcall_record(config=self.session.config, record=_plain(record))
+
+    # --- the end -------------------------------------------------------------------------------------------------
+
+    def report(self) -> RunReport:
+        """The run as one value; built once."""
+        if self._report is None:
+            self._report = self._build()
+        return self._report
+
+    def _build(self) -> RunReport:
+        from pytest_toolcall import __version__
+        from pytest_toolcall.report.run_json import SCHEMA, RunReport
+        from pytest_toolcall.score.summary import summarise
+
+        records = [self.records[nodeid] for nodeid in sorted(self.records)]
+        models: dict[str, ModelSummary] = {}
+        for model in self.session.models:
+            mine = [record for record in records if record.model == model]
+            if mine:
+                models[model] = summarise(mine, simulated=_simulated(model, mine))
+        missing = 0
+        if self.selected is not None:
+            missing = max(0, self.selected - len(self.records.keys() | self.skipped))
+        return RunReport(
+            schema=SCHEMA,
+            complete=missing == 0,
+            plugin_version=__version__,
+            started=self._started.isoformat(timespec="seconds"),
+            wall_s=round(self._last - self._clock, 3),
+            suites={record.suite: record.suite_version for record in records},
+            models=models,
+            cases=records,
+            missing=missing,
+        )
+
+    def verdict(self) -> list[str]:
+        """What makes the session fail beside failed items: too many errored cases, gates that do not hold."""
+        from pytest_toolcall.score.gates import parse_gate
+
+        problems = []
+        limit = self.session.options.max_errored
+        for model, summary in self.report().models.items():
+            errored, cases = summary.counts.errored, summary.counts.cases
+            if errored and errored == cases:
+                problems.append(f"{model}: every case errored, so there are no scores: {self._first_error(model)}")
+            elif errored > limit * cases:
+                problems.append(
+                    f"{model}: {errored} of {cases} cases errored, more than --toolcall-max-errored {limit:g}: "
+                    f"{self._first_error(model)}"
+                )
+            for gate in self.session.options.gates:
+                problem = parse_gate(gate).problem(summary)
+                problems += [f"{model}: gate {problem}"] if problem else []
+        return problems
+
+    def _first_error(self, model: str) -> str:
+        return next(record.reason for record in self.report().cases if record.model == model and record.errored)
+
+    def write(self) -> None:
+        """Write the run's files. What cannot be written is told, and costs nothing else."""
+        from pytest_toolcall.report.run_json import render, render_cases, write_text
+
+        report = self.report()
+        document = render(report)
+        targets = []
+        directory = self.session.run_directory if self.records else None
+        if directory is not None:
+            targets += [(directory / "run.json", document), (directory / "cases.jsonl", render_cases(report.cases))]
+        if self.session.options.json is not None:
+            targets.append((self.session.options.json, document))
+        self.problems += [problem for path, text in targets if (problem := write_text(path, text))]
+        recording = self.session.__dict__.get("recording")
+        if recording is not None and recording.problem:
+            self.problems.append(recording.problem)
+        self.session.config.hook.pytest_toolcall_report(config=self.session.config, report=_plain(report))
+
+    def terminal(self, writer: Any) -> None:
+        """Print the table and everything a reader has to know beside it."""
+        from pytest_toolcall.report.terminal import metric_table, printable
+
+        report = self.report()
+        writer.section("tool calls", sep="=")
+        for line in metric_table(report.models) if report.models else ():
+            writer.line(line)
+        writer.line("")
+        if report.missing:
+            writer.line(f"{report.missing} selected cases have no verdict: the run is not complete", yellow=True)
+        left = self.session.left_alone
+        if left:
+            more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+            writer.line(f"left alone, since it is in no case format: {printable(left[0])}{more}")
+        for problem in [*self.session.warnings, *dict.fromkeys(self.problems)]:
+            writer.line(printable(problem), yellow=True)
+        for problem in self.verdict():
+            writer.line(printable(problem), red=True)
+        directory = self.session.run_directory if self.records else None
+        if directory is not None:
+            writer.line(f"kept in {_shown(directory, self.session.config)}")
+
+
+def _shown(path: Any, config: pytest.Config) -> str:
+    try:
+        return str(path.relative_to(config.invocation_params.dir))
+    except ValueError:
+        return str(path)
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    import msgspec
+
+    return dict(msgspec.to_builtins(record))
+
+
+def _simulated(model: str, records: list[CaseRecord]) -> bool:
+    """The model is simulated, or a recording of one that was, or every answer says that it comes from one."""
+    served = {call.model for record in records for trial in record.trials for call in trial.api_calls}
+    return model.startswith("sim:") or (bool(served) and all(name.startswith("sim:") for name in served))

@@ -1,0 +1,284 @@
+"""What one process of a session shares: endpoints, the runner, the recording, the plays under way.
+
+Under xdist every worker has one of these, and so has the controller, which plays nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_toolcall.core.errors import CaseFileError, Problem, UsageError
+from pytest_toolcall.plugin.options import Options, read_options
+from pytest_toolcall.plugin.selection import named_case_files
+from pytest_toolcall.plugin.window import Window, may_start_early
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from pytest_toolcall.casefile import Toolboxes
+    from pytest_toolcall.core.cases import Case
+    from pytest_toolcall.core.jsontext import Json
+    from pytest_toolcall.core.verdicts import TrialVerdict
+    from pytest_toolcall.play.conversation import Conversation
+    from pytest_toolcall.play.endpoints import AnyEndpoint, Request
+    from pytest_toolcall.play.mock_tools import MockTools
+    from pytest_toolcall.play.recording import Recording
+    from pytest_toolcall.play.runner import Runner
+    from pytest_toolcall.plugin.items import CaseItem
+    from pytest_toolcall.score.record import CaseRecord
+
+_KEY = pytest.StashKey["ToolcallSession"]()
+
+
+def session_of(config: pytest.Config) -> ToolcallSession:
+    """The session's state, made when it is first asked for."""
+    if _KEY not in config.stash:
+        config.stash[_KEY] = ToolcallSession(config)
+    return config.stash[_KEY]
+
+
+def existing_session(config: pytest.Config) -> ToolcallSession | None:
+    """The session's state, None where nothing has asked for it."""
+    return config.stash.get(_KEY, None)
+
+
+@dataclass(slots=True)
+class Play:
+    """One case being played, or about to be: a conversation and mock tools for each trial."""
+
+    conversations: list[Conversation]
+    tools: list[MockTools]
+    result: Future[tuple[TrialVerdict, ...]] | None = None
+
+
+class ToolcallSession:
+    """Built lazily: nothing heavy is imported before the first case file or fixture asks for it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.options: Options = read_options(config)
+        self.worker: dict[str, Any] = getattr(config, "workerinput", {})
+        self.left_alone: list[str] = []
+        self.warnings: list[str] = []
+        self.cases: list[Case] = []
+        self._ids: dict[tuple[str, str], Case] = {}
+        self._endpoints: dict[str, AnyEndpoint] = {}
+        self._plays: dict[str, Play] = {}
+        self._lock = threading.Lock()
+        self._markers: set[str] = set()
+        self.window = Window(self)
+
+    # --- what to ask ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models under test: those named, else all of the models file."""
+        return self.options.models or (tuple(self.request.models) if self.options.models_file else ())
+
+    @cached_property
+    def request(self) -> Request:
+        from pytest_toolcall.endpoint import parse_param, read_models_file
+        from pytest_toolcall.play.endpoints import Request
+
+        options = self.options
+        return Request(
+            directory=self.config.invocation_params.dir,
+            environ=os.environ,
+            models=read_models_file(options.models_file) if options.models_file else {},
+            base_url=options.base_url,
+            params=dict(map(parse_param, options.params)),
+            stream=options.stream,
+            timeout_s=options.timeout_s,
+        )
+
+    def check(self) -> None:
+        """Raise `UsageError` for what cannot work, before anything is collected or sent."""
+        from pytest_toolcall.score.gates import parse_gate
+
+        for gate in self.options.gates:
+            parse_gate(gate)
+        if self.config.getoption("collectonly"):
+            return
+        for model in self.models:
+            self.request.check(model)
+        named = named_case_files(self.config)
+        if not self.models and named:
+            raise UsageError(
+                f"{named[0].name}: no model to ask; name one with --model NAME (or ini toolcall_model), "
+                "for example --model sim:reference, --model openai:gpt-5-mini"
+            )
+
+    @cached_property
+    def toolboxes(self) -> Toolboxes:
+        from pytest_toolcall.casefile import Toolboxes
+        from pytest_toolcall.judge.arguments import custom_check, register_checks
+
+        for checks in self.config.hook.pytest_toolcall_checks(config=self.config):
+            register_checks({name: custom_check(name, holds) for name, holds in (checks or {}).items()})
+        return Toolboxes()
+
+    def modified(self, case: Case) -> Case:
+        """The case as hooks want it, with the number of trials that the command line asks for."""
+        from dataclasses import replace
+
+        case = self.config.hook.pytest_toolcall_modify_case(config=self.config, case=case) or case
+        return replace(case, trials=self.options.trials) if self.options.trials else case
+
+    def claim_ids(self, cases: Sequence[Case]) -> None:
+        """Take note of the cases of one file. Raises `CaseFileError` where an id of its suite is taken already."""
+        from pytest_toolcall.casefile import find_duplicates
+
+        earlier = [
+            known
+            for case in cases
+            if (known := self._ids.get((case.suite.name, case.id))) and known.source != case.source
+        ]
+        problems = find_duplicates([*earlier, *cases])
+        if problems:
+            raise CaseFileError(problems)
+        self._ids.update({(case.suite.name, case.id): case for case in cases})
+        self.cases.extend(cases)
+
+    def warn(self, problems: Sequence[Problem]) -> None:
+        self.warnings.extend(map(str, problems))
+
+    def add_marker(self, item: pytest.Item, marker: str) -> None:
+        """Mark an item; the name is registered first, so that ``--strict-markers`` accepts groups and tags."""
+        name = str(marker)
+        if name not in self._markers:
+            self._markers.add(name)
+            self.config.addinivalue_line("markers", f"{name}: cases of pytest-toolcall")
+        item.add_marker(name)
+
+    # --- asking --------------------------------------------------------------------------------------------------
+
+    @property
+    def concurrency(self) -> int:
+        """Conversations in flight in this process: the limit is shared out among xdist workers."""
+        workers = int(self.worker.get("workercount", 1))
+        position = int("".join(filter(str.isdigit, str(self.worker.get("workerid", "gw0")))) or 0)
+        share, rest = divmod(self.options.concurrency, workers)
+        return max(1, share + (position < rest))
+
+    @cached_property
+    def runner(self) -> Runner:
+        from pytest_toolcall.play.runner import Runner
+
+        return Runner(self.concurrency)
+
+    @cached_property
+    def run_directory(self) -> Path | None:
+        """Where this run is kept; under xdist the controller has named it."""
+        if "workerinput" in self.config.__dict__:
+            named = self.worker.get("toolcall_run")
+            return Path(named) if named else None
+        if self.options.reports is None or not self.models:
+            return None
+        from pytest_toolcall.report.runs import new_run_directory
+
+        return new_run_directory(self.options.reports, self.models)
+
+    @cached_property
+    def recording(self) -> Recording | None:
+        from pytest_toolcall.play.recording import Recording
+
+        if self.run_directory is None:
+            return None
+        worker = self.worker.get("workerid")
+        return Recording(self.run_directory / (f"recording-{worker}.jsonl" if worker else "recording.jsonl"))
+
+    def record_line(self, line: dict[str, Json]) -> None:
+        """Keep one exchange."""
+        if self.recording is not None:
+            self.recording.write(line)
+
+    def endpoint(self, model: str) -> AnyEndpoint:
+        """The endpoint of a model, opened once."""
+        with self._lock:
+            if model not in self._endpoints:
+                self._endpoints[model] = self.request.open(model, self.cases)
+            return self._endpoints[model]
+
+    def prepared(self, item: CaseItem) -> Play:
+        """The play of an item: under way, or ready to start."""
+        with self._lock:
+            play = self._plays.get(item.nodeid)
+        if play is not None:
+            return play
+        from pytest_toolcall.play.mock_tools import MockTools
+        from pytest_toolcall.play.trials import open_conversation
+
+        endpoint, case = self.endpoint(item.model), item.case
+        play = Play(
+            [
+                open_conversation(
+                    case,
+                    endpoint,
+                    trial=trial,
+                    record=self.record_line,
+                    simulated=item.model.startswith("sim:"),
+                )
+                for trial in range(case.trials)
+            ],
+            [MockTools() for _ in range(case.trials)],
+        )
+        with self._lock:
+            return self._plays.setdefault(item.nodeid, play)
+
+    def start(self, item: CaseItem) -> Play:
+        """Start playing an item, unless it has been started."""
+        play = self.prepared(item)
+        if play.result is None:
+            from pytest_toolcall.play.trials import play_trials
+
+            case, conversations, tools, runner = item.case, play.conversations, play.tools, self.runner
+            play.result = runner.submit(lambda: play_trials(case, conversations, tools, runner.slot))
+        return play
+
+    def play(self, item: CaseItem, overridden: tuple[Any, Any] | None) -> tuple[CaseRecord, tuple[TrialVerdict, ...]]:
+        """The verdict of an item; waits for it. A second call (a rerun) plays the case again.
+
+        ``overridden`` are the conversation and mock tools of fixtures that a project put in place of ours.
+        """
+        from pytest_toolcall.score.record import case_record
+
+        if overridden is not None:
+            play = self.prepared(item)
+            play.conversations[0], play.tools[0] = overridden
+        play = self.start(item)
+        assert play.result is not None
+        try:
+            trials = play.result.result()
+        finally:
+            self._plays.pop(item.nodeid, None)
+        ignored = sorted(getattr(self.endpoint(item.model), "ignored_params", ()))
+        record = case_record(item.case, trials, nodeid=item.nodeid, model=item.model, ignored_params=ignored)
+        item.stash[RECORD] = record
+        return record, trials
+
+    def told(self) -> dict[str, list[str]]:
+        """What a worker tells the controller at its end, in types that xdist can carry."""
+        recording = self.__dict__.get("recording")
+        problems = [recording.problem] if recording is not None and recording.problem else []
+        return {"left_alone": self.left_alone, "warnings": self.warnings, "problems": problems}
+
+    def close(self) -> None:
+        """Stop what is in flight and close every endpoint and file."""
+        if "runner" in self.__dict__:
+            self.runner.close(*(endpoint.aclose for endpoint in self._endpoints.values()))
+        if self.__dict__.get("recording") is not None:
+            assert self.recording is not None
+            self.recording.close()
+
+
+RECORD = pytest.StashKey["CaseRecord"]()
+
+__all__ = ["RECORD", "Play", "ToolcallSession", "UsageError", "existing_session", "may_start_early", "session_of"]

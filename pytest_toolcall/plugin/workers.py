@@ -1,0 +1,39 @@
+"""xdist: what the controller and its workers tell each other. Registered only where xdist is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+class Workers:
+    """Hooks of the controller."""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """One run has one directory, named by the controller before the first worker starts."""
+        from pytest_toolcall.plugin.session import existing_session
+
+        state = existing_session(node.config)
+        if state is not None and state.run_directory is not None:
+            node.workerinput["toolcall_run"] = str(state.run_directory)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
+        results = node.config.pluginmanager.get_plugin("toolcall-results")
+        if results is not None:
+            results.collected(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Take over what a worker has to tell beside its reports. A worker that crashed has no output."""
+        from pytest_toolcall.plugin.session import existing_session
+
+        told = getattr(node, "workeroutput", {}).get("toolcall")
+        state = existing_session(node.config)
+        results = node.config.pluginmanager.get_plugin("toolcall-results")
+        if told and state is not None and results is not None:
+            state.left_alone[:] = told["left_alone"]
+            state.warnings[:] = told["warnings"]
+            results.problems += told["problems"]

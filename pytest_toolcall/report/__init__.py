@@ -1,0 +1,1 @@
+"""Telling people: one file for each form of report."""

@@ -1,0 +1,69 @@
+"""``run.json``: the whole of a run as one document.
+
+Schema number 1. The shipped ``run.schema.json`` is generated from the types; regenerate with
+``python -m pytest_toolcall.report.run_json``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from pytest_toolcall.core.jsontext import dumps
+from pytest_toolcall.score.record import CaseRecord
+from pytest_toolcall.score.summary import ModelSummary
+
+SCHEMA: Final = "pytest-toolcall/run/1"
+SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
+
+
+class RunReport(msgspec.Struct, frozen=True):
+    """One pytest session's results. ``complete`` is false when cases that were selected have no verdict.
+
+    ``started`` is ISO 8601 in UTC; ``wall_s`` runs from the end of collection to the last verdict, on the controller.
+    """
+
+    schema: Literal["pytest-toolcall/run/1"]
+    complete: bool
+    plugin_version: str
+    started: str
+    wall_s: float
+    suites: dict[str, str]
+    models: dict[str, ModelSummary]
+    cases: list[CaseRecord]
+    missing: int = 0
+
+
+def write_text(path: Path, text: str) -> str:
+    """Write a report; returns why it could not be written, empty when it was. Replaces the file in one step."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")
+        partial.write_text(text, encoding="ascii", newline="\n")
+        partial.replace(path)
+    except OSError as error:
+        return f"cannot write {path}: {error.strerror or error}"
+    return ""
+
+
+def render(report: RunReport) -> str:
+    """The document as ASCII JSON, indented for people who look into it."""
+    return json.dumps(msgspec.to_builtins(report), ensure_ascii=True, allow_nan=False, indent=1) + "\n"
+
+
+def render_cases(cases: list[CaseRecord]) -> str:
+    """``cases.jsonl``: the case objects, one a line."""
+    return "".join(dumps(msgspec.to_builtins(case)) + "\n" for case in cases)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of ``run.json``."""
+    schema = msgspec.json.schema(RunReport)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA, **schema}
+
+
+if __name__ == "__main__":
+    SCHEMA_FILE.write_text(json.dumps(json_schema(), indent=1) + "\n", encoding="ascii")

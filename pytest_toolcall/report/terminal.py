@@ -1,0 +1,151 @@
+"""The metric table at the end of a session, and the side-by-side of a failed case. Plain text, safe to print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_toolcall.core.verdicts import CallComparison, StepVerdict
+from pytest_toolcall.score.metrics import METRICS
+from pytest_toolcall.score.summary import ModelSummary, Rate
+
+DASH = "—"
+
+
+def printable(text: str) -> str:
+    """Text from a model made safe for a terminal: control characters, escapes and bidi marks shown, not sent.
+
+    Lone surrogates are shown as well; writing one to a UTF-8 stream would raise.
+    """
+    return "".join(
+        char if char.isprintable() and not 0xD800 <= ord(char) <= 0xDFFF else _escaped(char) for char in text
+    )
+
+
+def _escaped(char: str) -> str:
+    known = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    if char in known:
+        return known[char]
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def percent(value: Rate) -> str:
+    return DASH if value.rate is None else f"{value.rate * 100:.1f}%"
+
+
+def metric_table(models: dict[str, ModelSummary]) -> list[str]:
+    """Models side by side: metrics with hits and totals, groups, latency, cost, counts."""
+    rows: list[list[str]] = [["", *(_title(name, summary) for name, summary in models.items())]]
+    for key, definition in METRICS.items():
+        title = f"{definition.title} (lower is better)" if definition.lower_is_better else definition.title
+        rows.append([title, *(_share(summary.metrics[key]) for summary in models.values())])
+    rows.append([])
+    groups = list(dict.fromkeys(name for summary in models.values() for name in summary.groups))
+    rows.extend(
+        [f"  {name}", *(_share(summary.groups.get(name, Rate(0, 0, None))) for summary in models.values())]
+        for name in groups
+    )
+    if groups:
+        rows.append([])
+    rows.append(["Latency p50 / p95", *(_latency(summary) for summary in models.values())])
+    rows.append(["Tokens in / out", *(_tokens(summary) for summary in models.values())])
+    rows.append(["Cost per 100 cases", *(_cost(summary) for summary in models.values())])
+    rows.append(["Errored", *(f"{summary.counts.errored} of {summary.counts.cases}" for summary in models.values())])
+    return _aligned(rows) + _notes(models)
+
+
+def _title(name: str, summary: ModelSummary) -> str:
+    return f"{printable(name)} (simulated)" if summary.simulated else printable(name)
+
+
+def _share(value: Rate) -> str:
+    if value.rate is None:
+        return DASH
+    return f"{percent(value):>6}  {value.hits}/{value.total}"
+
+
+def _latency(summary: ModelSummary) -> str:
+    latency = summary.latency_s
+    return DASH if latency.p50 is None else f"{seconds(latency.p50)} / {seconds(latency.p95 or 0.0)}"
+
+
+def seconds(value: float) -> str:
+    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def _tokens(summary: ModelSummary) -> str:
+    tokens = summary.tokens
+    return DASH if tokens.input is None and tokens.output is None else f"{tokens.input or 0:,} / {tokens.output or 0:,}"
+
+
+def _cost(summary: ModelSummary) -> str:
+    cost = summary.cost_usd.per_100_cases
+    return DASH if cost is None else f"${cost:.4f}"
+
+
+def _notes(models: dict[str, ModelSummary]) -> list[str]:
+    notes = []
+    for name, summary in models.items():
+        shown = printable(name)
+        if summary.failure_modes:
+            modes = ", ".join(f"{mode} {count}" for mode, count in summary.failure_modes.items())
+            notes.append(f"{shown}: failure modes: {modes}")
+        if summary.ignored_params:
+            notes.append(f"{shown}: parameters the endpoint did not take: {', '.join(summary.ignored_params)}")
+        served = {key: count for key, count in summary.served_models.items() if key != name.partition(":")[2]}
+        if served and set(summary.served_models) != {name}:
+            listed = ", ".join(f"{printable(key)} {count}" for key, count in summary.served_models.items())
+            notes.append(f"{shown}: answered by: {listed}")
+    return notes
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    columns = max(len(row) for row in rows)
+    widths = [max((len(row[column]) for row in rows if column < len(row)), default=0) for column in range(columns)]
+    return ["  ".join(cell.ljust(widths[number]) for number, cell in enumerate(row)).rstrip() for row in rows]
+
+
+def step_report(number: int, of: int, step: StepVerdict) -> list[str]:
+    """A failed step: what was expected beside what came, argument by argument."""
+    lines = [f"step {number} of {of}: {printable(step.reason)}"]
+    if step.failure_mode:
+        lines.append(f"failure mode: {step.failure_mode}")
+    if step.comparison or step.calls:
+        lines.append("")
+        lines.extend(_side_by_side(step))
+    if step.text:
+        lines += ["", f"the model said: {printable(step.text[:600])}"]
+    if step.remarks:
+        lines.append(f"remarks: {', '.join(step.remarks)}")
+    if step.finish_reason:
+        lines.append(f"finish_reason: {printable(step.finish_reason)}")
+    return lines
+
+
+def _side_by_side(step: StepVerdict) -> list[str]:
+    rows: list[list[str]] = [["", "expected", "actual"]]
+    matched = set()
+    for pair in step.comparison:
+        matched.add(pair.actual)
+        rows.extend(_pair_rows(pair, step))
+    for position, call in enumerate(step.calls):
+        if position not in matched:
+            rows.append(["x", "nothing", f"{printable(call.name)} {printable(call.raw[:200])}"])
+            rows.extend([["", "", f"schema: {printable(call.problem)}"]] if call.problem else [])
+    return _aligned(rows)
+
+
+def _pair_rows(pair: CallComparison, step: StepVerdict) -> list[list[str]]:
+    name = pair.expected.split("(", 1)[0]
+    if pair.actual is None:
+        return [["x", printable(pair.expected), "not called"]]
+    call = step.calls[pair.actual]
+    wrong = any(finding.problem for finding in pair.arguments)
+    rows = [["x" if wrong or call.problem else "ok", name, printable(call.name)]]
+    rows.extend(
+        ["x" if finding.problem else "ok", f"  {finding.name}: {printable(finding.expected)}", printable(finding.given)]
+        for finding in pair.arguments
+    )
+    if call.problem:
+        rows.append(["x", "", f"schema: {printable(call.problem)}"])
+    return rows

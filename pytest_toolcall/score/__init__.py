@@ -1,0 +1,1 @@
+"""How good: pure functions from case records to metrics; no I/O."""

@@ -1,0 +1,207 @@
+"""The record of a case as it stands in ``cases.jsonl`` and ``run.json`` and travels on pytest's reports.
+
+The JSON Schema of these files is generated from the types here; fields are added, never renamed, within one schema
+number.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import msgspec
+
+from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.core.replies import Exchange, Outcome
+from pytest_toolcall.core.verdicts import CallFinding, StepVerdict, TrialOutcome, TrialVerdict
+
+CaseOutcome = Literal["passed", "failed", "xfailed", "xpassed", "errored"]
+
+
+class CallRecord(msgspec.Struct, frozen=True):
+    """One call the model made. ``valid`` is null for a tool that was not offered."""
+
+    name: str
+    arguments: Any
+    raw: str
+    offered: bool
+    valid: bool | None
+    problem: str
+
+
+class StepRecord(msgspec.Struct, frozen=True):
+    """One response and its verdict. ``names_match``: the names called equal the names expected."""
+
+    outcome: Outcome
+    passed: bool
+    text: str
+    finish_reason: str
+    calls: list[CallRecord]
+    remarks: list[str]
+    reason: str = ""
+    names_match: bool = False
+    failure_mode: str = ""
+
+
+class ApiCallRecord(msgspec.Struct, frozen=True):
+    """One answered request: seconds, US dollars, tokens; null where nobody said."""
+
+    latency_s: float
+    ttft_s: float | None = None
+    cost_usd: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    model: str = ""
+    id: str = ""
+    trace_id: str = ""
+    attempts: int = 1
+
+
+class TrialRecord(msgspec.Struct, frozen=True):
+    """One independent repetition; ``score`` is null when errored."""
+
+    outcome: TrialOutcome
+    score: float | None
+    exchanges: int
+    duration_s: float
+    steps: list[StepRecord]
+    reason: str = ""
+    error_kind: str = ""
+    failure_modes: list[str] = []
+    api_calls: list[ApiCallRecord] = []
+
+
+class PlannedStep(msgspec.Struct, frozen=True):
+    """What the case expects of one response, reached or not."""
+
+    expects: Literal["call", "no_call"]
+    parallel: bool = False
+
+
+class CaseRecord(msgspec.Struct, frozen=True):
+    """One case with one model."""
+
+    id: str
+    suite: str
+    nodeid: str
+    model: str
+    kind: Literal["steps", "task", "dialogue"]
+    group: str
+    outcome: CaseOutcome
+    score: float | None
+    failure_modes: list[str]
+    reason: str
+    trials: list[TrialRecord]
+    suite_version: str = ""
+    category: str = ""
+    description: str = ""
+    plan: list[PlannedStep] = []
+    ignored_params: list[str] = []
+
+    @property
+    def errored(self) -> bool:
+        return self.outcome == "errored"
+
+    @property
+    def scored_trials(self) -> list[TrialRecord]:
+        return [trial for trial in self.trials if trial.outcome != "errored"]
+
+
+def to_json(record: msgspec.Struct) -> str:
+    """A record as one line of ASCII JSON, lone surrogates and all."""
+    return dumps(msgspec.to_builtins(record))
+
+
+def case_record_from_json(text: str) -> CaseRecord:
+    """The record that `to_json` wrote. Read with the standard library, which lets lone surrogates through."""
+    return msgspec.convert(json.loads(text), CaseRecord)
+
+
+def case_record(
+    case: Case,
+    trials: tuple[TrialVerdict, ...],
+    *,
+    nodeid: str,
+    model: str,
+    ignored_params: list[str],
+) -> CaseRecord:
+    """The record of a case from the verdicts of its trials, before pytest has had its word on xfail.
+
+    A case passes when every scored trial passes; one with no scored trial is errored.
+    """
+    scored = [trial for trial in trials if trial.outcome != "errored"]
+    failed = [trial for trial in scored if trial.outcome == "failed"]
+    outcome: CaseOutcome = "errored" if not scored else "failed" if failed else "passed"
+    telling = failed or [trial for trial in trials if trial.outcome == "errored"]
+    scores = [trial.score for trial in scored if trial.score is not None]
+    return CaseRecord(
+        id=case.id,
+        suite=case.suite.name,
+        nodeid=nodeid,
+        model=model,
+        kind=case.kind,
+        group=case.group,
+        outcome=outcome,
+        score=sum(scores) / len(scores) if scores else None,
+        failure_modes=list(dict.fromkeys(mode for trial in failed for mode in trial.failure_modes)),
+        reason=telling[0].reason if telling and outcome != "passed" else "",
+        trials=[_trial_record(trial) for trial in trials],
+        suite_version=case.suite.version,
+        category=case.category,
+        description=case.description,
+        plan=[PlannedStep("call" if step.expects_call else "no_call", step.parallel) for step in case.steps],
+        ignored_params=sorted(ignored_params),
+    )
+
+
+def _trial_record(trial: TrialVerdict) -> TrialRecord:
+    return TrialRecord(
+        outcome=trial.outcome,
+        score=trial.score,
+        exchanges=len(trial.exchanges),
+        duration_s=round(trial.duration_s, 6),
+        steps=[_step_record(step) for step in trial.steps],
+        reason=trial.reason,
+        error_kind=trial.error_kind,
+        failure_modes=list(trial.failure_modes),
+        api_calls=[_api_call_record(exchange) for exchange in trial.exchanges],
+    )
+
+
+def _step_record(step: StepVerdict) -> StepRecord:
+    return StepRecord(
+        outcome=step.outcome,
+        passed=step.passed,
+        text=step.text,
+        finish_reason=step.finish_reason,
+        calls=[_call_record(call) for call in step.calls],
+        remarks=list(step.remarks),
+        reason=step.reason,
+        names_match=step.names_match,
+        failure_mode=step.failure_mode,
+    )
+
+
+def _call_record(call: CallFinding) -> CallRecord:
+    arguments: Json = dict(call.arguments) if call.arguments is not None else None
+    return CallRecord(call.name, arguments, call.raw, call.offered, call.valid, call.problem)
+
+
+def _api_call_record(exchange: Exchange) -> ApiCallRecord:
+    usage = exchange.reply.usage
+    return ApiCallRecord(
+        latency_s=round(exchange.latency_s, 6),
+        ttft_s=None if exchange.ttft_s is None else round(exchange.ttft_s, 6),
+        cost_usd=exchange.cost_usd,
+        input_tokens=usage.input,
+        output_tokens=usage.output,
+        cached_tokens=usage.cached,
+        reasoning_tokens=usage.reasoning,
+        model=exchange.reply.model,
+        id=exchange.reply.id,
+        trace_id=exchange.trace_id,
+        attempts=exchange.attempts,
+    )

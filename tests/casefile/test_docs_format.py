@@ -1,0 +1,63 @@
+"""docs/format.md is true: every example in it is read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.types import CallEntry, CaseEntry, Expectation, SuiteFile
+from pytest_toolcall.core.errors import CaseFileError
+from pytest_toolcall.judge.arguments import CHECKS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+CASE_FILES = [text for language, text in BLOCKS if language == "yaml" and text.startswith("# case file\n")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for _, text in BLOCKS:
+        found = re.match(r"# toolbox: (\S+)\n", text)
+        if found:
+            (tmp_path / found[1]).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", CASE_FILES)
+def test_a_case_file_in_the_docs_cannot_be_read(text: str, folder: Path) -> None:
+    path = folder / "office.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert read_file(path).cases
+
+
+def test_the_docs_lost_their_case_files() -> None:
+    assert len(CASE_FILES) >= 5
+
+
+def test_the_json_lines_in_the_docs_cannot_be_read(folder: Path) -> None:
+    [text] = [text for language, text in BLOCKS if language == "json"]
+    path = folder / "office.jsonl"
+    path.write_text(text, encoding="utf-8")
+    assert [case.id for case in read_file(path).cases] == ["read-01"]
+
+
+def test_the_errors_in_the_docs_are_not_those_a_user_sees(folder: Path) -> None:
+    [text] = [text for _, text in BLOCKS if text.startswith("# case file with errors\n")]
+    [messages] = [text for language, text in BLOCKS if language == "text"]
+    path = folder / "office.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(CaseFileError) as caught:
+        read_file(path)
+    assert str(caught.value).replace(str(folder), "cases").splitlines() == messages.splitlines()
+
+
+@pytest.mark.parametrize("entry", [SuiteFile, CaseEntry, Expectation, CallEntry])
+def test_a_key_is_missing_in_the_docs(entry: type) -> None:
+    assert [key for key in entry.__struct_encode_fields__ if f"| `{key}` |" not in PAGE] == []
+
+
+def test_a_check_is_missing_in_the_docs() -> None:
+    assert [name for name in CHECKS if f"| `{name}` |" not in PAGE and f"(also `{name}`)" not in PAGE] == []
