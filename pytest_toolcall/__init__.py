@@ -1,3 +1,87 @@
-"""Cases in, verdicts out: can this model call my tools?"""
+"""Can this model call my tools? Cases in YAML or JSON, judged as pytest items.
+
+The names below are the public Python API; they are loaded on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_toolcall.casefile import load_cases as load_cases
+    from pytest_toolcall.core.cases import CallSet as CallSet
+    from pytest_toolcall.core.cases import Case as Case
+    from pytest_toolcall.core.cases import Check as Check
+    from pytest_toolcall.core.cases import ExpectedCall as ExpectedCall
+    from pytest_toolcall.core.cases import Step as Step
+    from pytest_toolcall.core.cases import Suite as Suite
+    from pytest_toolcall.core.errors import CaseFileError as CaseFileError
+    from pytest_toolcall.core.errors import EndpointError as EndpointError
+    from pytest_toolcall.core.errors import UsageError as UsageError
+    from pytest_toolcall.core.messages import Message as Message
+    from pytest_toolcall.core.replies import Exchange as Exchange
+    from pytest_toolcall.core.replies import Reply as Reply
+    from pytest_toolcall.core.replies import ToolCall as ToolCall
+    from pytest_toolcall.core.replies import Usage as Usage
+    from pytest_toolcall.core.tools import Tool as Tool
+    from pytest_toolcall.core.verdicts import StepVerdict as StepVerdict
+    from pytest_toolcall.core.verdicts import TrialVerdict as TrialVerdict
+    from pytest_toolcall.judge.calls import CallsVerdict as CallsVerdict
+    from pytest_toolcall.judge.calls import judge_calls as judge_calls
 
 __version__ = "0.1.0"
+
+_EXPORTS = {
+    "CallSet": "core.cases",
+    "CallsVerdict": "judge.calls",
+    "Case": "core.cases",
+    "CaseFileError": "core.errors",
+    "Check": "core.cases",
+    "EndpointError": "core.errors",
+    "Exchange": "core.replies",
+    "ExpectedCall": "core.cases",
+    "Message": "core.messages",
+    "Reply": "core.replies",
+    "Step": "core.cases",
+    "StepVerdict": "core.verdicts",
+    "Suite": "core.cases",
+    "Tool": "core.tools",
+    "ToolCall": "core.replies",
+    "TrialVerdict": "core.verdicts",
+    "Usage": "core.replies",
+    "UsageError": "core.errors",
+    "judge_calls": "judge.calls",
+    "load_cases": "casefile",
+}
+
+__all__ = [
+    "CallSet",
+    "CallsVerdict",
+    "Case",
+    "CaseFileError",
+    "Check",
+    "EndpointError",
+    "Exchange",
+    "ExpectedCall",
+    "Message",
+    "Reply",
+    "Step",
+    "StepVerdict",
+    "Suite",
+    "Tool",
+    "ToolCall",
+    "TrialVerdict",
+    "Usage",
+    "UsageError",
+    "__version__",
+    "judge_calls",
+    "load_cases",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _EXPORTS.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)

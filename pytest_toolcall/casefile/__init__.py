@@ -1,6 +1,7 @@
 """What is asked: readers of case files, one per format, that give `Case` values or one-line problems.
 
-Exports are lazy, since the YAML parser and msgspec are loaded only by a session that reads a case file.
+Exports are lazy, since the YAML parser and msgspec are loaded only by a session that reads a case file. The
+way back is `pytest_toolcall.casefile.export.export`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_toolcall.casefile.export import export as export
     from pytest_toolcall.casefile.reader import CaseFile as CaseFile
     from pytest_toolcall.casefile.reader import find_duplicates as find_duplicates
     from pytest_toolcall.casefile.reader import load_cases as load_cases
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "CaseFile": "reader",
     "Toolboxes": "toolbox",
-    "export": "export",
     "find_duplicates": "reader",
     "load_cases": "reader",
     "read_file": "reader",
 }
 
-__all__ = ["CaseFile", "Toolboxes", "export", "find_duplicates", "load_cases", "read_file"]
+__all__ = ["CaseFile", "Toolboxes", "find_duplicates", "load_cases", "read_file"]
 
 
 def __getattr__(name: str) -> Any:

@@ -29,6 +29,7 @@ _ENTRY_KEYS = (
 _PRICE_KEYS = ("input", "output", "cached")
 _MAX_VALUES = 10_000
 """More values than any models file needs; what a document of nested aliases expands to is far beyond it."""
+_MAX_KEYS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,8 @@ def _walk_yaml(path: Path, root: Any, lines: dict[tuple[str, ...], int]) -> None
         seen += 1
         if seen > _MAX_VALUES:
             raise UsageError(f"{path}: more than {_MAX_VALUES} values (aliases counted out)")
+        if len(keys) > _MAX_KEYS:
+            raise UsageError(f"{path}: nested too deeply (an alias of itself?)")
         if node.id == "sequence":
             stack.extend((child, keys) for child in node.value)
         elif node.id == "mapping":

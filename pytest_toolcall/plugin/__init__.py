@@ -30,6 +30,10 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "toolcall: a case of pytest-toolcall")
+    if config.getoption("toolcall_suite") or config.getini("toolcall_suite"):
+        from pytest_toolcall.plugin.suites import add_suites
+
+        add_suites(config)
     if config.pluginmanager.hasplugin("xdist"):
         from pytest_toolcall.plugin.workers import Workers
 

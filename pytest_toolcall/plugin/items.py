@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 from _pytest.fixtures import TopRequest
 
 if TYPE_CHECKING:
@@ -86,8 +87,17 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         if isinstance(excinfo.value, CaseFailed):
-            return self._side_by_side(excinfo.value)
+            return self._shown(excinfo.value)
         return super().repr_failure(excinfo)
+
+    def _shown(self, failed: CaseFailed) -> ReprExceptionInfo:
+        """In the form of an exception, the only one that keeps its message in pytest's summary and through xdist."""
+        from pytest_toolcall.report.terminal import printable
+
+        text = self._side_by_side(failed)
+        place = ReprFileLocation(str(self.path), self.case.source.line, printable(str(failed)))
+        entry = ReprEntryNative([f"{text}\n"])
+        return ReprExceptionInfo(ReprTraceback([entry], None, "native"), place)
 
     def _side_by_side(self, failed: CaseFailed) -> str:
         from pytest_toolcall.report.terminal import printable, step_report

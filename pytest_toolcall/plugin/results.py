@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +133,16 @@ class Results:
             self.problems.append(recording.problem)
         self.session.config.hook.pytest_toolcall_report(config=self.session.config, report=_plain(report))
 
+    def _errored(self) -> list[str]:
+        """Why cases were errored, one line for each reason, the most frequent first."""
+        from pytest_toolcall.report.terminal import printable
+
+        reasons = Counter((record.model, record.reason) for record in self.report().cases if record.errored)
+        lines = [
+            f"{printable(model)}: errored, {count}x: {printable(why)}" for (model, why), count in reasons.most_common(8)
+        ]
+        return lines + ([f"and {len(reasons) - 8} further reasons"] if len(reasons) > 8 else [])
+
     def terminal(self, writer: Any) -> None:
         """Print the table and everything a reader has to know beside it."""
         from pytest_toolcall.report.terminal import metric_table, printable
@@ -149,6 +160,8 @@ class Results:
             writer.line(f"left alone, since it is in no case format: {printable(left[0])}{more}")
         for problem in [*self.session.warnings, *dict.fromkeys(self.problems)]:
             writer.line(printable(problem), yellow=True)
+        for line in self._errored():
+            writer.line(line, yellow=True)
         for problem in self.verdict():
             writer.line(printable(problem), red=True)
         directory = self.session.run_directory if self.records else None

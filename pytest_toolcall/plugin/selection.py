@@ -52,8 +52,8 @@ def _named(args: tuple[str, ...], directory: Path) -> tuple[Path, ...]:
 
 
 def _relative(path: Path, root: Path) -> Path:
-    """The path from ``root``; for a file elsewhere only its name and its directory's, so no distant parent counts."""
+    """The path from ``root``, so that a directory above the project counts for nothing; elsewhere the whole path."""
     try:
         return path.relative_to(root)
     except ValueError:
-        return Path(*path.parts[-2:])
+        return path

@@ -161,18 +161,25 @@ def test_content_parts_and_strings_keep_their_order() -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=8), inner, max_size=2),
+    max_leaves=4,
 )
 members = st.sampled_from(["tool_calls", "content", "function_call", "reasoning_details", "reasoning", "refusal"])
 inner_members = st.sampled_from(["index", "id", "function", "name", "arguments", "type", "text"])
 odd_deltas = st.dictionaries(
     members,
-    json_values | st.lists(st.dictionaries(inner_members, json_values | st.dictionaries(inner_members, json_values))),
+    json_values
+    | st.lists(
+        st.dictionaries(
+            inner_members, json_values | st.dictionaries(inner_members, json_values, max_size=2), max_size=4
+        ),
+        max_size=2,
+    ),
+    max_size=3,
 )
 
 
-@given(st.lists(odd_deltas, max_size=6))
+@given(st.lists(odd_deltas, max_size=4))
 def test_odd_deltas_never_crash_the_merger(deltas: list[dict[str, Any]]) -> None:
     merger = DeltaMerger()
     for delta in deltas:

@@ -65,7 +65,10 @@ def test_json_is_read_like_yaml(tmp_path: Path) -> None:
         ("models:\n  a:\n    baseurl: x\n", r"models\.yaml:3: unknown key 'baseurl'; did you mean 'base_url'\?"),
         ("modles: {}\n", r"models\.yaml:1: unknown key 'modles'; did you mean 'models'\?"),
         ("models:\n  a:\n    zzz: 1\n", r"models\.yaml:3: unknown key 'zzz'; there are provider"),
-        ("models:\n  a:\n    prices:\n      inputs: 1\n", r"models\.yaml:4: unknown key 'inputs'; did you mean 'input'"),
+        (
+            "models:\n  a:\n    prices:\n      inputs: 1\n",
+            r"models\.yaml:4: unknown key 'inputs'; did you mean 'input'",
+        ),
         ("models:\n  a:\n    prices: {input: cheap}\n", r"models\.yaml:3: price input must be a number"),
         ("models:\n  a:\n    prices: {input: -1}\n", r"models\.yaml:3: price input"),
         ("models:\n  a:\n    prices: {input: true}\n", r"models\.yaml:3: price input"),

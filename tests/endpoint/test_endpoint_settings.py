@@ -164,7 +164,7 @@ def test_an_unknown_provider_names_the_models_file() -> None:
     ("text", "expected"),
     [
         ("temperature=1", ("temperature", 1)),
-        ("stop=[\"a\"]", ("stop", ["a"])),
+        ('stop=["a"]', ("stop", ["a"])),
         ("effort=high", ("effort", "high")),
         ("temperature=null", ("temperature", None)),
         ("x=a=b", ("x", "a=b")),

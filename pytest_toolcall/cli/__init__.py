@@ -1,0 +1,1 @@
+"""``python -m pytest_toolcall``: the simulated server, and suites as one document."""

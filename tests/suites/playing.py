@@ -1,0 +1,41 @@
+"""Plays written answers against a case without any endpoint: the judge alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.jsontext import dumps
+from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.core.verdicts import StepVerdict
+from pytest_toolcall.judge.arguments import Result
+from pytest_toolcall.judge.steps import judge_step
+
+
+def reply_of(turn: dict[str, Any]) -> Reply:
+    calls = tuple(
+        ToolCall(call["name"], dumps(call["arguments"]), call["arguments"]) for call in turn.get("calls", [])
+    )
+    return Reply(calls, turn.get("text", ""), "tool_calls" if calls else "stop")
+
+
+def play(case: Case, turns: list[dict[str, Any]]) -> list[StepVerdict]:
+    """The verdicts of the steps that were reached; a step without a written turn is met by silence."""
+    results: list[Result] = []
+    verdicts = []
+    for number, step in enumerate(case.steps):
+        reply = reply_of(turns[number]) if number < len(turns) else Reply()
+        verdict = judge_step(step, reply, case.tools, results)
+        verdicts.append(verdict)
+        if not verdict.passed:
+            break
+        option = step.alternatives[verdict.chosen] if step.expects_call else None
+        for call, expected in zip(reply.calls, verdict.answers, strict=True):
+            if option is not None and expected is not None and expected < len(option.results):
+                results.append(Result(call.name, option.results[expected]))
+    return verdicts
+
+
+def passes(case: Case, turns: list[dict[str, Any]]) -> bool:
+    verdicts = play(case, turns)
+    return len(verdicts) == len(case.steps) and verdicts[-1].passed
