@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from time import perf_counter
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -77,7 +78,7 @@ class Transport:
             raise EndpointError("harness", f"the request is not JSON: {clean(str(error))}") from None
         receipt = _Receipt()
         fault: EndpointError | None = None
-        started, clock = time.time(), time.perf_counter()
+        started, clock = time.time(), perf_counter()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
                 await self._receive(content, headers, receipt, clock)
@@ -89,7 +90,7 @@ class Transport:
             fault = EndpointError("request", f"the request cannot be sent: {self._described(error)}")
         except (httpx2.RequestError, OSError) as error:
             fault = Transient("transport", f"no answer from {self._host()}: {self._described(error)}")
-        latency = time.perf_counter() - clock
+        latency = perf_counter() - clock
         if receipt.finished:
             fault = None  # the model's answer is whole; only its trailer was lost
         return Attempt(
@@ -148,7 +149,7 @@ class Transport:
                 receipt.events.append(self._redacted(event))
                 seen = self._progress(event)
                 if seen.content and receipt.ttft_s is None:
-                    receipt.ttft_s = time.perf_counter() - clock
+                    receipt.ttft_s = perf_counter() - clock
                 receipt.finished = receipt.finished or seen.finished
                 if seen.done:
                     receipt.finished = True

@@ -46,6 +46,7 @@ def _changed(
     for other, theirs in named.items():
         if other != name and type(theirs) is type(value) and not json_equal(theirs, value):
             yield {**arguments, name: theirs, other: value}
+            yield {**arguments, name: theirs}
 
 
 def _needles(checks: Sequence[Check]) -> list[str]:

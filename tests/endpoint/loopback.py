@@ -106,12 +106,16 @@ class LoopbackServer:
         self.script = list(script)
         self.received: list[Received] = []
         self.port = 0
+        self._open: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
 
     @property
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[task] = writer
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             received = await self._read(reader)
             position = len(self.received)
@@ -119,6 +123,15 @@ class LoopbackServer:
             scripted = self.script[min(position, len(self.script) - 1)]
             await self._write(writer, reader, scripted(received) if callable(scripted) else scripted)
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+        del self._open[task]
+
+    async def finish(self) -> None:
+        """Cut every connection that is still open, and wait until all are gone."""
+        for writer in self._open.values():
+            writer.transport.abort()
+        await asyncio.gather(*self._open, return_exceptions=True)
 
     async def _read(self, reader: asyncio.StreamReader) -> Received:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -160,3 +173,4 @@ async def loopback(*script: Scripted | Callable[[Received], Scripted]) -> AsyncI
         yield server
     finally:
         listening.close()
+        await server.finish()

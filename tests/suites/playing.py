@@ -13,9 +13,7 @@ from pytest_toolcall.judge.steps import judge_step
 
 
 def reply_of(turn: dict[str, Any]) -> Reply:
-    calls = tuple(
-        ToolCall(call["name"], dumps(call["arguments"]), call["arguments"]) for call in turn.get("calls", [])
-    )
+    calls = tuple(ToolCall(call["name"], dumps(call["arguments"]), call["arguments"]) for call in turn.get("calls", []))
     return Reply(calls, turn.get("text", ""), "tool_calls" if calls else "stop")
 
 

@@ -1,0 +1,42 @@
+"""The seed's rule of versions: what a suite is, as one comparable value.
+
+A minor version adds cases or changes a check; a major version removes cases or changes a judging rule.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from pytest_toolcall import Case
+from pytest_toolcall.core.jsontext import dumps
+
+
+def digests(cases: Iterable[Case]) -> dict[str, str]:
+    """A digest of everything that a model sees of a case or is judged by."""
+    return {case.id: _digest(case) for case in cases}
+
+
+def _digest(case: Case) -> str:
+    seen = {
+        "messages": [(message.role, message.content) for message in case.messages],
+        "tools": [tool.openai() for tool in case.tools],
+        "steps": [asdict(step) for step in case.steps],
+        "group": case.group,
+    }
+    return hashlib.sha256(dumps(seen).encode()).hexdigest()[:16]
+
+
+def wrong_version(pinned: str, old: dict[str, str], version: str, new: dict[str, str]) -> str:
+    """Why ``version`` is wrong for what changed since the pinned one; empty when it is right."""
+    before, after = _numbers(pinned), _numbers(version)
+    if old == new:
+        return "" if before == after else f"version {version}, but nothing changed since {pinned}"
+    if old.keys() - new.keys():
+        return "" if after[0] > before[0] else f"cases were removed since {pinned}: that is a major version"
+    return "" if after > before else f"cases were added or changed since {pinned}: that is a minor version at least"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
