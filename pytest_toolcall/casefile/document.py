@@ -27,6 +27,14 @@ SUFFIXES = (*YAML_SUFFIXES, *JSON_SUFFIXES, *LINES_SUFFIXES)
 """Endings of files that may hold cases."""
 
 
+def one_line(message: str) -> str:
+    """A message that may quote a file, safe for a terminal: no line breaks, no control characters."""
+    line = " ".join(message.split())
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+
+
 class NumberError(ValueError):
     """A number that this package cannot represent exactly enough to judge by."""
 

@@ -16,6 +16,7 @@ from pytest_toolcall.casefile.document import (
     FixedPlace,
     NumberError,
     Place,
+    one_line,
     read_float,
     read_integer,
 )
@@ -213,7 +214,7 @@ def _decode(text: str, path: Path, line: int = 1) -> Json:
     if decoder.suspicious:
         newlines = _Newlines(text)
         raise CaseFileError(
-            [Problem(path, line + newlines.line(at) - 1, message) for at, message in _faults(text)]
+            [Problem(path, line + newlines.line(at) - 1, one_line(message)) for at, message in _faults(text)]
             or [Problem(path, line, "cannot be read as JSON")]
         )
     return value

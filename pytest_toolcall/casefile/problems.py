@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from pytest_toolcall.casefile.document import Document
+from pytest_toolcall.casefile.document import Document, one_line
 from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.errors import CaseFileError, Problem
 
@@ -63,7 +63,7 @@ class Problems:
         return keys not in self._broken_inside and not self.broken(keys)
 
     def problem(self, keys: KeyPath, message: str) -> Problem:
-        return Problem(self.document.path, self.document.line(keys), " ".join(message.split()))
+        return Problem(self.document.path, self.document.line(keys), one_line(message))
 
     def extend(self, problems: Iterable[Problem]) -> None:
         self._found.update(dict.fromkeys(problems))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from pytest_toolcall.casefile.document import SUFFIXES, Document, paused_gc, read_document
+from pytest_toolcall.casefile.document import SUFFIXES, Document, one_line, paused_gc, read_document
 from pytest_toolcall.casefile.problems import suggestion
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case
@@ -78,7 +78,7 @@ def read_file(
         keys = set(document.top_keys)
         found = next((known for known in FORMATS if known.recognises(keys)), None)
         if found is None:
-            raise UnknownShapeError([Problem(path, document.line(), _unknown_shape(document))])
+            raise UnknownShapeError([Problem(path, document.line(), one_line(_unknown_shape(document)))])
         cases, warnings = found.read(document, checks, toolboxes or Toolboxes())
     return CaseFile(path, found.name, tuple(cases), tuple(warnings))
 

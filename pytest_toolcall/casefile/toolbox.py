@@ -120,8 +120,10 @@ def add_toolbox(written: str, keys: KeyPath, table: ToolTable, problems: Problem
     path = problems.document.path.parent / written
     try:
         toolbox = toolboxes.load(path)
-    except OSError as error:
-        problems.add(keys, f"the toolbox {written} cannot be read: {error.strerror or error}")
+    except (OSError, ValueError) as error:
+        # ValueError: the text cannot be a file name at all, as with a NUL in it.
+        reason = error.strerror if isinstance(error, OSError) else error
+        problems.add(keys, f"the toolbox {written} cannot be read: {reason}")
         return False
     if toolbox.problems:
         problems.add(keys, f"the toolbox {written} has errors of its own")

@@ -16,7 +16,15 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from pytest_toolcall.casefile.document import MAX_DEPTH, Document, NumberError, Place, read_float, read_integer
+from pytest_toolcall.casefile.document import (
+    MAX_DEPTH,
+    Document,
+    NumberError,
+    Place,
+    one_line,
+    read_float,
+    read_integer,
+)
 from pytest_toolcall.core.errors import CaseFileError, Problem
 from pytest_toolcall.core.jsontext import Json
 
@@ -130,7 +138,7 @@ class _Builder:
         self._built: dict[int, Json] | None = {} if aliases else None
 
     def _problem(self, node: Node, message: str) -> None:
-        self.problems.append(Problem(self.path, _line(node), message))
+        self.problems.append(Problem(self.path, _line(node), one_line(message)))
 
     def build(self, node: Node) -> Json:
         tag = node.tag
@@ -290,7 +298,7 @@ def _explain(error: yaml.YAMLError, text: str) -> tuple[int, str]:
     if not isinstance(error, yaml.MarkedYAMLError):
         odd = _UNPRINTABLE.search(text)
         if odd is None:
-            return 1, "not YAML: " + " ".join(str(error).split())
+            return 1, one_line(f"not YAML: {error}")
         return text.count("\n", 0, odd.start()) + 1, f"holds the control character U+{ord(odd[0]):04X}"
     lines = text.split("\n")
     mark = error.problem_mark or error.context_mark
@@ -312,7 +320,7 @@ def _explain(error: yaml.YAMLError, text: str) -> tuple[int, str]:
         message += '; a text that holds ": " must be in quotes, and a key indented like its neighbours'
     elif "undefined alias" in problem:
         message += "; a text that starts with * must be in quotes"
-    return line, " ".join(message.split())
+    return line, one_line(message)
 
 
 def read_yaml(text: str, path: Path, *, compiled: bool = True) -> Document:

@@ -39,11 +39,13 @@ class ReplayEndpoint:
 
     A hand-made line needs no more than ``case`` and ``response.body``: the trial is 0, and the exchange is the running
     number within case and trial. Of several lines for one exchange the last one that was answered counts.
-    ``model`` picks one of several recorded models; lines that name none belong to each. ``truncated_lines`` counts
-    last lines cut by a crash, which are left out. Raises `UsageError`.
+    ``name`` is what the user typed, for reports. ``model`` picks one of several recorded models; lines that name none
+    belong to each. ``truncated_lines`` counts last lines cut by a crash, which are left out. Raises `UsageError`.
     """
 
-    def __init__(self, path: Path | str, *, model: str | None = None, prices: Prices | None = None) -> None:
+    def __init__(
+        self, path: Path | str, *, model: str | None = None, prices: Prices | None = None, name: str | None = None
+    ) -> None:
         self.path = Path(path)
         self.truncated_lines = 0
         self.ignored_params: set[str] = set()
@@ -57,7 +59,7 @@ class ReplayEndpoint:
         self._lines = _by_key(line for line in lines if line.model in ("", chosen))
         self._wire = wire_named("chat")
         self.settings = EndpointSettings(
-            name=f"replay:{self.path}",
+            name=name or f"replay:{self.path}",
             provider="replay",
             model=chosen or f"replay:{self.path}",
             base_url="",

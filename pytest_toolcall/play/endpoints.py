@@ -85,4 +85,4 @@ class Request:
         return Endpoint(settings, transport=ASGITransport(SimApp(name, cases)))
 
     def _replay(self, name: str) -> ReplayEndpoint:
-        return ReplayEndpoint(self.directory / Path(name.removeprefix(REPLAY)).expanduser())
+        return ReplayEndpoint(self.directory / Path(name.removeprefix(REPLAY)).expanduser(), name=name)
