@@ -31,11 +31,12 @@ _RECORDED_PREFIX = "x-lobstack-"
 
 @dataclass(frozen=True, slots=True)
 class ExchangeKey:
-    """Which exchange of a run: trial and exchange count from 0 within the case."""
+    """Which exchange of a run: trial and exchange count from 0 within the case. Case ids are unique in their suite."""
 
     case: str
     trial: int = 0
     exchange: int = 0
+    suite: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Attempt:
 def recording_line(key: ExchangeKey, model: str, attempt: Attempt, error: EndpointError | None) -> dict[str, Json]:
     """The line for one exchange. ``error`` is there for an errored one; ``response`` is null where none came."""
     line: dict[str, Json] = {
+        **({"suite": key.suite} if key.suite else {}),
         "case": key.case,
         "trial": key.trial,
         "exchange": key.exchange,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_toolcall.core.errors import EndpointError, UsageError
@@ -72,7 +72,8 @@ class ReplayEndpoint:
 
     def recorded(self, key: ExchangeKey) -> bool:
         """Was this exchange answered? An errored one is worth asking again."""
-        return key in self._lines and not self._lines[key].errored
+        line = self._lines.get(key)
+        return line is not None and not line.errored
 
     async def ask(
         self,
@@ -85,7 +86,7 @@ class ReplayEndpoint:
         headers: Mapping[str, str] | None = None,
     ) -> Exchange:
         """The recorded exchange of that key, read as if it had just come. Raises `EndpointError`."""
-        line = self._lines.get(key)
+        line = self._lines.get(key) or self._lines.get(replace(key, suite=""))
         if line is None:
             raise EndpointError(
                 "not_recorded",
@@ -100,7 +101,7 @@ class ReplayEndpoint:
         try:
             answer = recorded_answer(response)
         except ValueError as fault:
-            raise UsageError(f"{line.where}: {fault}") from None
+            raise EndpointError("body", f"{line.where}: {fault}") from None
         reading = self._wire.read(answer, tools)
         if error:
             raise _recorded_error(error, line.where)
@@ -160,12 +161,12 @@ def _checked(value: Json, where: str) -> _Line:
 
 def _by_key(lines: Iterator[_Line]) -> dict[ExchangeKey, _Line]:
     found: dict[ExchangeKey, _Line] = {}
-    running: dict[tuple[str, int], int] = {}
+    running: dict[tuple[str, str, int], int] = {}
     for line in lines:
-        case, trial = line.value["case"], line.value.get("trial", 0)
-        count = running.get((case, trial), 0)
-        running[case, trial] = count + 1
-        key = ExchangeKey(case, trial, line.value.get("exchange", count))
+        case, trial, suite = line.value["case"], line.value.get("trial", 0), str(line.value.get("suite") or "")
+        count = running.get((suite, case, trial), 0)
+        running[suite, case, trial] = count + 1
+        key = ExchangeKey(case, trial, line.value.get("exchange", count), suite)
         if key not in found or not line.errored or found[key].errored:
             found[key] = line
     return found

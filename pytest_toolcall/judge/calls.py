@@ -178,7 +178,7 @@ def _reason(option: CallSet, calls: Sequence[ToolCall], names: bool, comparison:
             return f"{call.name or 'a call'}: {call.problem}"
     if not names:
         wanted = ", ".join(call.name + ("?" if call.optional else "") for call in option.calls)
-        return f"called {_named(calls)}, expected {wanted}"
+        return f"called {_named(calls)}, expected {wanted}" if calls else f"made no call, expected {wanted}"
     for pair in comparison:
         for finding in pair.arguments:
             if finding.problem:

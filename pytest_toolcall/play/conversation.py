@@ -49,6 +49,7 @@ class Conversation:
         messages: Sequence[Message] = (),
         params: Mapping[str, Json] | None = None,
         case: str = "",
+        suite: str = "",
         trial: int = 0,
         record: Record | None = None,
         headers: Mapping[str, str] | None = None,
@@ -60,6 +61,7 @@ class Conversation:
         self.asked = 0
         self._params = dict(params or {})
         self._case = case
+        self._suite = suite
         self._trial = trial
         self._record = record
         self._headers = headers
@@ -69,7 +71,7 @@ class Conversation:
 
         Raises `EndpointError` where nothing came back that can be judged.
         """
-        key = ExchangeKey(self._case, self._trial, self.asked)
+        key = ExchangeKey(self._case, self._trial, self.asked, self._suite)
         self.asked += 1
         exchange = await self.endpoint.ask(
             self.messages, self.tools, self._params, key=key, record=self._record, headers=self._headers

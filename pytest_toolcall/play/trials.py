@@ -29,6 +29,7 @@ def open_conversation(
         messages=case.messages,
         params=case.params,
         case=case.id,
+        suite=case.suite.name,
         trial=trial,
         record=record,
         headers=case_headers(case.suite.name, case.id, trial) if simulated else None,

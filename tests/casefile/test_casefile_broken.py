@@ -116,9 +116,12 @@ FILES = [
         "7: case a::b: id: an id cannot hold ::, which pytest's node ids use",
         "8: case a[b: id: an id cannot hold [, which pytest's node ids use",
         "9: case a]: id: an id cannot hold ], which pytest's node ids use",
-        "10: case ä b: id: an id cannot hold blanks, line breaks or control characters".replace(
-            "ä b", "ä\u00a0b"
-        ).replace("\u00a0", " "),
+        "10: case ä b: id: an id cannot hold blanks, line breaks or control characters",
+    ),
+    broken(
+        "id with an invisible character",
+        HEAD + f"  - {{id: 'a\u200bb', user: u, {ANSWER}}}\n",
+        r"6: case a\u200bb: id: an id cannot hold blanks, line breaks or control characters",
     ),
     broken(
         "duplicate key",

@@ -184,6 +184,8 @@ def test_json_lines_have_the_line_of_each_value_also_under_the_name_json() -> No
 
 def test_the_garbage_collector_is_as_before_after_reading_and_after_a_fault() -> None:
     assert gc.isenabled()
+    with paused_gc():
+        assert not gc.isenabled()
     document("a: 1")
     with pytest.raises(CaseFileError):
         document("a: [")

@@ -3,6 +3,8 @@ ones that the plugin loads on demand are loaded here, once."""
 
 from __future__ import annotations
 
+import anyio._backends._asyncio  # noqa: F401
+import httpcore2  # noqa: F401
 import httpx2  # noqa: F401
 import jsonschema  # noqa: F401
 import msgspec  # noqa: F401
