@@ -392,7 +392,7 @@ def compile_argument(
     if not names:
         _refuse_typo(written, schema, declared, known)
         return (Check("eq", written),)
-    both = [key for key in names if key in declared]
+    both = [key for key in names if key in declared and key != "eq"]
     if both:
         raise CheckSpecError(f"{both[0]!r} is a check and a property of this argument; write {{eq: …}} or name a check")
     others = [key for key in written if key not in known]

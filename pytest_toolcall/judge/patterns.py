@@ -24,21 +24,29 @@ def _compiled(pattern: str, ecma: bool) -> Any:
 
     try:
         if ecma:
-            return regex.compile(_dollar_means_end(pattern), regex.ASCII | regex.VERSION0)
+            # ASCII would narrow ``\p{L}`` as well, which ECMA-262 does not.
+            flags = 0 if r"\p{" in pattern.lower() else regex.ASCII
+            return regex.compile(_ecma(pattern), flags | regex.VERSION0)
         return regex.compile(pattern, regex.IGNORECASE | regex.VERSION0)
     except (regex.error, RecursionError, OverflowError) as error:
         raise PatternError(f"bad regular expression {pattern!r}: {error}") from None
 
 
-def _dollar_means_end(pattern: str) -> str:
-    """ECMA-262 ``$`` never matches before a trailing line break, Python's does: rewrite it where it is an anchor."""
+_CLASSES = {r"\d": "0-9", r"\w": "A-Za-z0-9_"}
+
+
+def _ecma(pattern: str) -> str:
+    r"""Rewrite what ECMA-262 reads otherwise: ``$`` never matches before a trailing line break, ``\d`` and ``\w`` are
+    ASCII."""
     out: list[str] = []
     in_class = False
     position = 0
     while position < len(pattern):
         char = pattern[position]
         if char == "\\":
-            out.append(pattern[position : position + 2])
+            escape = pattern[position : position + 2]
+            ascii_only = _CLASSES.get(escape, escape)
+            out.append(ascii_only if in_class or ascii_only == escape else f"[{ascii_only}]")
             position += 2
             continue
         if char == "[":

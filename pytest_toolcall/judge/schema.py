@@ -6,16 +6,17 @@ formats are annotations. 30.0 is an integer, ``true`` is not 1, integers are com
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from itertools import takewhile
 from typing import Any
 
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.patterns import PatternError, check_pattern, found
+from pytest_toolcall.core.tools import Tool, follow
+from pytest_toolcall.judge.dialect import format_checker, validator_class
+from pytest_toolcall.judge.patterns import PatternError, check_pattern
 
-_ASSERTED_FORMATS = ("date", "time", "date-time")
 _CACHE_LIMIT = 4096
 
 
@@ -26,38 +27,6 @@ class SchemaFault:
     keyword: str
     path: tuple[str | int, ...]
     message: str
-
-
-@cache
-def _validator_class() -> Any:
-    """Draft 2020-12 with ECMA patterns. Built on first use: importing jsonschema costs 0.12 s."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import ValidationError
-    from jsonschema.validators import extend
-
-    def pattern(_: Any, expected: Json, instance: Json, __: Json) -> Iterator[ValidationError]:
-        if isinstance(instance, str) and not found(expected, instance, ecma=True):
-            yield ValidationError(f"{instance!r} does not match {expected!r}")
-
-    def pattern_properties(
-        validator: Any, expected: Mapping[str, Json], instance: Json, _: Json
-    ) -> Iterator[ValidationError]:
-        if isinstance(instance, dict):
-            for written, subschema in expected.items():
-                for key, value in instance.items():
-                    if found(written, key, ecma=True):
-                        yield from validator.descend(value, subschema, path=key, schema_path=written)
-
-    return extend(  # type: ignore[no-untyped-call]
-        Draft202012Validator, {"pattern": pattern, "patternProperties": pattern_properties}
-    )
-
-
-@cache
-def _format_checker() -> Any:
-    from jsonschema import FormatChecker
-
-    return FormatChecker(formats=_ASSERTED_FORMATS)
 
 
 def _no_remote_registry() -> Any:
@@ -81,44 +50,64 @@ def _validator(schema: Mapping[str, Json]) -> tuple[Any, str]:
         return hit[1], hit[2]
     if len(_validators) >= _CACHE_LIMIT:
         _validators.clear()
-    validator = _validator_class()(schema, registry=_no_remote_registry(), format_checker=_format_checker())
     problem = _schema_problem(schema)
+    validator = None
+    if not problem:
+        validator = validator_class()(schema, registry=_no_remote_registry(), format_checker=format_checker())
     _validators[id(schema)] = (schema, validator, problem)
     return validator, problem
 
 
 def _schema_problem(schema: Mapping[str, Json]) -> str:
-    from jsonschema.exceptions import SchemaError, best_match
-
-    cls = _validator_class()
     try:
-        error = best_match(cls(cls.META_SCHEMA).iter_errors(schema))
-    except (SchemaError, RecursionError) as fault:
-        return str(fault)[:200]
-    if error is not None:
-        where = "/".join(map(str, error.absolute_path))
-        return f"{where + ': ' if where else ''}{error.message[:200]}"
-    try:
+        problem = _meta_problem(schema)
+        if problem:
+            return problem
         for written in _patterns(schema):
             check_pattern(written, ecma=True)
+        return _broken_reference(schema)
     except PatternError as fault:
         return str(fault)[:200]
-    return _remote_reference(schema)
+    except RecursionError:
+        return "nested too deeply to check"
 
 
-def _walk(schema: Json) -> Iterator[Mapping[str, Json]]:
-    stack = [schema]
+def _meta_problem(schema: Json) -> str:
+    from jsonschema.exceptions import best_match
+
+    cls = validator_class()
+    error = best_match(cls(cls.META_SCHEMA).iter_errors(schema))
+    if error is None:
+        return ""
+    where = "/".join(map(str, error.absolute_path))
+    return f"{where + ': ' if where else ''}{error.message[:200]}"
+
+
+_SCHEMAS_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_DATA = frozenset({"default", "const", "enum", "examples"})
+
+
+def _subschemas(schema: Json, resolver: Any = None) -> Iterator[tuple[Mapping[str, Json], Any]]:
+    """Every schema inside a schema, beside the resolver that its references are read by. What stands in a ``default``
+    or an ``enum`` is data, whatever it looks like."""
+    stack = [(schema, resolver)]
     while stack:
-        node = stack.pop()
-        if isinstance(node, Mapping):
-            yield node
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
+        node, resolver = stack.pop()
+        if isinstance(node, list):
+            stack.extend((item, resolver) for item in node)
+        elif isinstance(node, Mapping):
+            if resolver is not None and isinstance(node.get("$id"), str) and node is not schema:
+                resolver = resolver.in_subresource(_resource(node))
+            yield node, resolver
+            for key, value in node.items():
+                if key in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
+                    stack.extend((item, resolver) for item in value.values())
+                elif key not in _DATA:
+                    stack.append((value, resolver))
 
 
 def _patterns(schema: Json) -> Iterator[str]:
-    for node in _walk(schema):
+    for node, _ in _subschemas(schema):
         pattern = node.get("pattern")
         if isinstance(pattern, str):
             yield pattern
@@ -127,11 +116,31 @@ def _patterns(schema: Json) -> Iterator[str]:
             yield from keyed
 
 
-def _remote_reference(schema: Json) -> str:
-    for node in _walk(schema):
-        target = node.get("$ref")
-        if isinstance(target, str) and not target.startswith("#"):
-            return f"$ref {target!r} is not local; remote references are never fetched"
+def _resource(schema: Json) -> Any:
+    from referencing.jsonschema import DRAFT202012
+
+    return DRAFT202012.create_resource(schema)
+
+
+def _broken_reference(schema: Mapping[str, Json]) -> str:
+    """The first reference that leads nowhere, or to something that is no schema. Nothing is fetched to find out."""
+    from referencing.exceptions import Unresolvable
+
+    for node, resolver in _subschemas(schema, _no_remote_registry().resolver_with_root(_resource(schema))):
+        for keyword in ("$ref", "$dynamicRef"):
+            target = node.get(keyword)
+            if not isinstance(target, str):
+                continue
+            try:
+                found_schema = resolver.lookup(target).contents
+            except (Unresolvable, LookupError, ValueError, TypeError, AttributeError):
+                if target.startswith("#"):
+                    return f"{keyword} {target!r} points nowhere"
+                return f"{keyword} {target!r} is not local; remote references are never fetched"
+            if not target.startswith(("#/$defs/", "#/definitions/")):
+                problem = _meta_problem(found_schema)
+                if problem:
+                    return f"{keyword} {target!r} points to no schema: {problem}"
     return ""
 
 
@@ -157,17 +166,31 @@ def faults_against(schema: Mapping[str, Json], value: Json) -> tuple[SchemaFault
 
 
 def _faults(errors: Iterable[Any]) -> tuple[SchemaFault, ...]:
-    from referencing.exceptions import Unresolvable
-
     try:
-        found_errors = [
-            SchemaFault(str(error.validator), tuple(error.absolute_path), _one_line(error)) for error in errors
-        ]
-    except Unresolvable as fault:
-        return (SchemaFault("$ref", (), f"the tool's own schema is not valid: {str(fault)[:200]}"),)
+        found_errors = [SchemaFault(_keyword(error), tuple(error.absolute_path), _one_line(error)) for error in errors]
     except RecursionError:
         return (SchemaFault("depth", (), "nested too deeply to check"),)
+    except re.error as fault:  # jsonschema reads patterns with ``re`` to find unevaluated properties
+        return (SchemaFault("schema", (), f"the tool's own schema cannot be used: {fault}"),)
     return tuple(sorted(found_errors, key=lambda fault: (tuple(map(str, fault.path)), fault.keyword)))
+
+
+def _keyword(error: Any) -> str:
+    """What was violated. Of alternatives, that of the only one whose type fits, since ``anyOf`` with null is how an
+    optional argument is declared."""
+    if error.validator not in ("anyOf", "oneOf") or not error.context:
+        return str(error.validator)
+    by_option: dict[Any, list[Any]] = {}
+    for inner in error.context:
+        by_option.setdefault(inner.schema_path[0], []).append(inner)
+    fitting = [
+        option
+        for option in by_option.values()
+        if not any(inner.validator == "type" and not inner.relative_path for inner in option)
+    ]
+    if not fitting:
+        return "type"
+    return _keyword(fitting[0][0]) if len(fitting) == 1 else str(error.validator)
 
 
 def _one_line(error: Any) -> str:
@@ -178,41 +201,41 @@ def _one_line(error: Any) -> str:
     return f"{where}: {message}" if where else message
 
 
-_VALUE_KEYWORDS = frozenset(
-    {"$defs", "definitions", "$schema", "$id", "$anchor", "type", "properties", "patternProperties",
-     "additionalProperties", "propertyNames"}
-)  # fmt: skip
-
-
 def value_faults(tool: Tool, arguments: Mapping[str, Json]) -> tuple[SchemaFault, ...]:
-    """What the schema forbids in the given values alone: required or dependent arguments left out do not count."""
-    return faults_against(_values_only(tool.parameters), arguments)
+    """What the schema forbids in the given values alone: required or dependent arguments left out do not count, nor
+    does any other condition on the arguments as a whole."""
+    validator, problem = _validator(tool.parameters)
+    if problem:
+        return schema_faults(tool, arguments)
+    return _faults(error for error in validator.iter_errors(arguments) if _of_a_value(error))
 
 
-_values_schemas: dict[int, tuple[Mapping[str, Json], Mapping[str, Json]]] = {}
+_OF_THE_WHOLE = frozenset({"if", "dependentSchemas"})
+_INTO_A_VALUE = frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"})
 
 
-def _values_only(schema: Mapping[str, Json]) -> Mapping[str, Json]:
-    hit = _values_schemas.get(id(schema))
-    if hit is not None:
-        return hit[1]
-    if len(_values_schemas) >= _CACHE_LIMIT:
-        _values_schemas.clear()
-    reduced = {key: value for key, value in schema.items() if key in _VALUE_KEYWORDS}
-    _values_schemas[id(schema)] = (schema, reduced)
-    return reduced
+def _of_a_value(error: Any) -> bool:
+    if not error.absolute_path:
+        return error.validator in ("type", "additionalProperties", "propertyNames")
+    way = takewhile(lambda part: part not in _INTO_A_VALUE, error.absolute_schema_path)
+    return _OF_THE_WHOLE.isdisjoint(way)
 
 
-def resolved(tool: Tool, schema: Json) -> Json:
-    """A property schema with a local ``$ref`` at its top replaced by what it points to (up to 10 hops)."""
-    for _ in range(10):
-        target = schema.get("$ref") if isinstance(schema, Mapping) else None
-        if not isinstance(target, str) or not target.startswith("#/"):
-            break
-        node: Json = tool.parameters
-        for part in target[2:].split("/"):
-            node = node.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(node, Mapping) else None
-        schema = node
+def resolved(tool: Tool, schema: Json, *, hops: int = 4) -> Json:
+    """A property schema as its argument sees it: a local ``$ref`` at its top or at the top of one of its options
+    followed, and an ``allOf`` of one schema, the older way to stand beside a ``$ref``, taken in."""
+    schema = follow(tool.parameters, schema)
+    if not isinstance(schema, Mapping) or hops == 0:
+        return schema
+    both = schema.get("allOf")
+    if isinstance(both, list) and len(both) == 1:
+        inner = resolved(tool, both[0], hops=hops - 1)
+        if isinstance(inner, Mapping):
+            schema = {**inner, **{key: value for key, value in schema.items() if key != "allOf"}}
+    for key in ("anyOf", "oneOf"):
+        options = schema.get(key)
+        if isinstance(options, list) and any(isinstance(option, Mapping) and "$ref" in option for option in options):
+            schema = {**schema, key: [resolved(tool, option, hops=hops - 1) for option in options]}
     return schema
 
 
@@ -220,10 +243,13 @@ def allows_null(schema: Json) -> bool:
     """Whether a property schema allows null; an unconstrained or undeclared property does not ask for it."""
     if not isinstance(schema, Mapping):
         return False
+    values = schema.get("enum") if "const" not in schema else [schema["const"]]
+    if isinstance(values, list) and None not in values:
+        return False
     kind = schema.get("type")
-    if kind == "null" or (isinstance(kind, list) and "null" in kind):
-        return not ("enum" in schema and None not in schema["enum"])
-    if isinstance(schema.get("enum"), list) and kind is None:
-        return None in schema["enum"]
-    options = [*(schema.get("anyOf") or ()), *(schema.get("oneOf") or ())]
+    if kind is not None:
+        return kind == "null" or (isinstance(kind, list) and "null" in kind)
+    if isinstance(values, list):
+        return True
+    options = [option for key in ("anyOf", "oneOf") if isinstance(found := schema.get(key), list) for option in found]
     return any(allows_null(option) for option in options)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
     from pytest_toolcall.core.jsontext import Json
     from pytest_toolcall.core.verdicts import TrialVerdict
+    from pytest_toolcall.endpoint import Provider
     from pytest_toolcall.play.conversation import Conversation
     from pytest_toolcall.play.endpoints import AnyEndpoint, Request
     from pytest_toolcall.play.mock_tools import MockTools
@@ -70,6 +71,7 @@ class ToolcallSession:
         self.warnings: list[str] = []
         self.cases: list[Case] = []
         self._ids: dict[tuple[str, str], Case] = {}
+        self._versions: dict[str, str] = {}
         self._endpoints: dict[str, AnyEndpoint] = {}
         self._plays: dict[str, Play] = {}
         self._lock = threading.Lock()
@@ -95,9 +97,28 @@ class ToolcallSession:
             models=read_models_file(options.models_file) if options.models_file else {},
             base_url=options.base_url,
             params=dict(map(parse_param, options.params)),
+            providers=self._providers(),
             stream=options.stream,
             timeout_s=options.timeout_s,
         )
+
+    def _providers(self) -> dict[str, Provider]:
+        """The provider table with the rows that hooks add; a hook may replace a built-in row."""
+        from pytest_toolcall.endpoint import Provider, Quirks, builtin_providers
+
+        table = dict(builtin_providers())
+        for rows in self.config.hook.pytest_toolcall_providers(config=self.config):
+            for name, row in (rows or {}).items():
+                if not isinstance(row.get("base_url"), str):
+                    raise UsageError(f"pytest_toolcall_providers: provider {name!r} needs a base_url")
+                table[name] = Provider(
+                    name=name,
+                    base_url=row["base_url"],
+                    key=row.get("key", ""),
+                    wire=row.get("wire", "chat"),
+                    quirks=Quirks.read(row.get("quirks", {}), f"pytest_toolcall_providers: {name}"),
+                )
+        return table
 
     def check(self) -> None:
         """Raise `UsageError` for what cannot work, before anything is collected or sent."""
@@ -142,6 +163,12 @@ class ToolcallSession:
             if (known := self._ids.get((case.suite.name, case.id))) and known.source != case.source
         ]
         problems = find_duplicates([*earlier, *cases])
+        for case in cases:
+            version = self._versions.setdefault(case.suite.name, case.suite.version)
+            if version != case.suite.version:
+                told = f"suite {case.suite.name} is version {case.suite.version} here and {version} in another file"
+                problems.append(Problem(case.source.path, 1, told))
+                break
         if problems:
             raise CaseFileError(problems)
         self._ids.update({(case.suite.name, case.id): case for case in cases})

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.suites.versions import digests
-
 from pytest_toolcall import load_cases
+from tests.suites.versions import digests
 
 ROOT = Path(__file__).parents[2]
 PINS = ROOT / "tests" / "data" / "suite_versions.json"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.suites.pin import PINS, ROOT
-from tests.suites.versions import digests, wrong_version
 
 from pytest_toolcall import load_cases
+from tests.suites.pin import PINS, ROOT
+from tests.suites.versions import digests, wrong_version
 
 
 @pytest.mark.parametrize("suite", json.loads(PINS.read_text(encoding="utf-8")))

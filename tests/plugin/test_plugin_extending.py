@@ -1,0 +1,115 @@
+"""Hand-written tests with the fixtures, and the hooks for projects."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.suite_files import FIVE, run_report, write_cases
+from tests.plugin.test_plugin_errors import RIGHT_ALARM, http, server
+
+SAYS_DONE = '{"choices": [{"message": {"role": "assistant", "content": "Done."}, "finish_reason": "stop"}]}'
+
+HAND_WRITTEN = """
+    ALARM = {
+        "name": "set_alarm",
+        "parameters": {"type": "object", "properties": {"minutes": {"type": "integer"}}, "required": ["minutes"]},
+    }
+
+    def test_plain(conversation, mock_tools, toolcall_model):
+        assert toolcall_model == "gpt-x"
+        mock_tools.on("set_alarm", lambda minutes: {"rings_in": minutes}, when={"minutes": 5})
+        reply = conversation.system("Be brief.").offer(ALARM).send("Wake me in five minutes.")
+        assert [call.name for call in reply.calls] == ["set_alarm"]
+        assert conversation.answer().send().text == "Done."
+        assert mock_tools.calls[0].result == {"rings_in": 5}
+        roles = [message.role for message in conversation.messages]
+        assert roles == ["system", "user", "assistant", "tool", "assistant"]
+"""
+
+
+def test_fixtures_serve_plain_and_async_tests_alike(pytester: pytest.Pytester) -> None:
+    asynchronous = HAND_WRITTEN.replace("def test_plain", "async def test_async").replace(
+        "conversation.system", "await conversation.system"
+    )
+    asynchronous = asynchronous.replace(".send(", ".asend(").replace(
+        "conversation.answer()", "(await conversation.answer()"
+    )
+    asynchronous = asynchronous.replace(".asend().text", ".asend()).text")
+    pytester.makepyfile(test_plain=HAND_WRITTEN, test_async=asynchronous)
+    answers = [http("200 OK", RIGHT_ALARM), http("200 OK", SAYS_DONE)]
+    with server(*answers, *answers) as base_url:
+        result = pytester.runpytest(
+            "--model", "gpt-x", "--toolcall-base-url", base_url, "-o", "asyncio_mode=auto", "-p", "no:randomly"
+        )
+    result.assert_outcomes(passed=2)
+
+
+def test_hand_written_test_without_a_model_is_skipped(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(conversation):\n    raise AssertionError\n")
+    pytester.runpytest().assert_outcomes(skipped=1)
+
+
+def test_project_adds_an_argument_check(pytester: pytest.Pytester) -> None:
+    write_cases(
+        pytester.path, FIVE.replace("args: {minutes: 5}", "args: {minutes: {multiple_of: 5}}, example: {minutes: 5}")
+    )
+    pytester.makeconftest(
+        """
+        def pytest_toolcall_checks(config):
+            return {"multiple_of": lambda spec, value: value % spec == 0}
+        """
+    )
+    pytester.runpytest_subprocess("cases", "--model", "sim:reference").assert_outcomes(passed=5)
+    pytester.runpytest_subprocess("cases", "--model", "sim:wrong-value", "-k", "two").assert_outcomes(failed=1)
+
+
+def test_project_changes_cases_and_hears_of_records_and_the_report(pytester: pytest.Pytester) -> None:
+    write_cases(pytester.path)
+    pytester.makeconftest(
+        """
+        import dataclasses
+
+        def pytest_toolcall_modify_case(config, case):
+            return dataclasses.replace(case, group="everything")
+
+        def pytest_toolcall_record(config, record):
+            print("RECORD", record["id"], record["outcome"])
+
+        def pytest_toolcall_report(config, report):
+            print("REPORT", list(report["models"]), report["models"]["sim:reference"]["groups"]["everything"]["total"])
+        """
+    )
+    result = pytester.runpytest("cases", "--model", "sim:reference", "-s")
+    result.stdout.fnmatch_lines(["*RECORD one passed*", "*RECORD five passed*", "*REPORT ?'sim:reference'? 5*"])
+
+
+def test_project_adds_a_provider(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_cases(
+        pytester.path, FIVE[: FIVE.index("  - id: one")] + FIVE[FIVE.index("  - id: two") : FIVE.index("  - id: three")]
+    )
+    monkeypatch.setenv("HOUSE_KEY", "k-123456")
+    with server(http("200 OK", RIGHT_ALARM)) as base_url:
+        pytester.makeconftest(
+            f"""
+            def pytest_toolcall_providers(config):
+                return {{"house": {{"base_url": {base_url!r}, "key": "HOUSE_KEY"}}}}
+            """
+        )
+        pytester.runpytest("cases", "--model", "house:m1").assert_outcomes(passed=1)
+
+
+def test_project_overrides_mock_tools_under_its_cases(pytester: pytest.Pytester) -> None:
+    write_cases(pytester.path)
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_toolcall.play.mock_tools import MockTools
+
+        @pytest.fixture
+        def mock_tools():
+            return MockTools().on("get_time", {"minutes": 41})
+        """
+    )
+    pytester.runpytest("cases", "--model", "sim:reference", "--toolcall-json", "o.json").assert_outcomes(passed=5)
+    five = next(case for case in run_report(pytester.path / "o.json")["cases"] if case["id"] == "five")
+    assert five["trials"][0]["steps"][1]["calls"][0]["arguments"] == {"minutes": 41}
