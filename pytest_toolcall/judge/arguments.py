@@ -247,7 +247,7 @@ def _bounds(spec: Json) -> None:
     if not isinstance(spec, dict) or not spec or not spec.keys() <= {"min", "max"}:
         raise CheckSpecError("takes min and max")
     for key, bound in spec.items():
-        if isinstance(bound, bool) or not isinstance(bound, int | float):
+        if isinstance(bound, bool) or not isinstance(bound, int | float) or bound != bound:
             raise CheckSpecError("must be a number", (key,))
     if spec.get("min", float("-inf")) > spec.get("max", float("inf")):
         raise CheckSpecError("min is above max")
@@ -299,6 +299,8 @@ def used_value(spec: str, results: Sequence[Result]) -> Json:
     for value in reversed(candidates):
         try:
             for part in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", match["path"]):
+                if isinstance(value, str):
+                    raise TypeError("a part of a text is no value of a result")
                 value = value[part[0]] if part[0] else value[int(part[1])]
         except (KeyError, IndexError, TypeError):
             continue
@@ -329,7 +331,14 @@ def any_of(check: Check, argument: Argument) -> str:
     return "" if not all(problems) else problems[0]
 
 
-@argument_check("not", combines=True)
+def _not_a_list(spec: Json) -> None:
+    if isinstance(spec, list):
+        raise CheckSpecError(
+            "takes one value or one map of checks; write {any_of: […]} for several, {eq: […]} for a list"
+        )
+
+
+@argument_check("not", written=_not_a_list, combines=True)
 def negated(check: Check, argument: Argument) -> str:
     """The check does not hold."""
     if problems_of(check.parts[0], argument):
@@ -386,8 +395,7 @@ def compile_argument(
     known = known_checks() if checks is None else checks
     if not isinstance(written, dict) or not written:
         return (Check("eq", written),)
-    declared = schema.get("properties") if isinstance(schema, Mapping) else None
-    declared = declared if isinstance(declared, Mapping) else {}
+    declared = _declared(schema)
     names = [key for key in written if key in known]
     if not names:
         _refuse_typo(written, schema, declared, known)
@@ -400,11 +408,23 @@ def compile_argument(
         near = difflib.get_close_matches(others[0], known, 1)
         hint = f"did you mean {near[0]!r}?" if near else "write {eq: …} for an object given as a value"
         raise CheckSpecError(f"unknown check {others[0]!r}; {hint}", (others[0],))
-    return tuple(_compile(name, spec, known) for name, spec in written.items())
+    return tuple(_compile(name, spec, known, schema) for name, spec in written.items())
+
+
+def _declared(schema: Json) -> frozenset[str]:
+    """Names of the properties that a schema or one of its options declares."""
+    if not isinstance(schema, Mapping):
+        return frozenset()
+    properties = schema.get("properties")
+    names = frozenset(properties) if isinstance(properties, Mapping) else frozenset()
+    for key in ("anyOf", "oneOf", "allOf"):
+        options = schema.get(key)
+        names = names.union(*map(_declared, options)) if isinstance(options, list) else names
+    return names
 
 
 def _refuse_typo(
-    written: Mapping[str, Json], schema: Json, declared: Mapping[str, Json], known: Mapping[str, CheckKind]
+    written: Mapping[str, Json], schema: Json, declared: frozenset[str], known: Mapping[str, CheckKind]
 ) -> None:
     if isinstance(schema, Mapping) and schema.get("type") in ("object", None) and not declared:
         return
@@ -414,7 +434,7 @@ def _refuse_typo(
             raise CheckSpecError(f"unknown check {key!r}; did you mean {near[0]!r}?", (key,))
 
 
-def _compile(name: str, spec: Json, known: Mapping[str, CheckKind]) -> Check:
+def _compile(name: str, spec: Json, known: Mapping[str, CheckKind], schema: Json = None) -> Check:
     kind = known[name]
     try:
         kind.written(spec)
@@ -424,7 +444,7 @@ def _compile(name: str, spec: Json, known: Mapping[str, CheckKind]) -> Check:
         parts: list[tuple[Check, ...]] = []
         for position, option in enumerate(options):
             try:
-                parts.append(compile_argument(option, checks=known))
+                parts.append(compile_argument(option, schema=schema, checks=known))
             except CheckSpecError as error:
                 inner = (position, *error.keys) if isinstance(spec, list) else error.keys
                 raise CheckSpecError(str(error), inner) from None

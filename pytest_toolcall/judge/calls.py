@@ -95,10 +95,7 @@ def judge_calls(
         return CallsVerdict(not calls, not calls, 0, (None,) * len(calls), (), reason)
     by_name = {tool.name: tool for tool in tools}
     verdicts = [_against(position, option, calls, by_name, results) for position, option in enumerate(alternatives)]
-    best = max(verdicts, key=_closeness)
-    if any(verdict.names_match for verdict in verdicts) and not best.names_match:
-        best = next(verdict for verdict in verdicts if verdict.names_match)
-    return best
+    return max(verdicts, key=_closeness)
 
 
 def _closeness(verdict: CallsVerdict) -> tuple[bool, bool, int]:

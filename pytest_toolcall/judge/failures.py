@@ -45,7 +45,7 @@ def step_failure(step: Step, reply: Reply, verdict: CallsVerdict, tools: Sequenc
     """The failure mode of a step that did not pass."""
     if reply.outcome == "malformed":
         return "malformed_call"
-    if not reply.calls and (not reply.text.strip() or reply.cut_off):
+    if not reply.calls and (not reply.text.strip() or reply.cut_off or "filtered" in reply.remarks):
         return "empty_answer"
     offered = {tool.name for tool in tools}
     if any(call.name not in offered for call in reply.calls):
@@ -66,7 +66,7 @@ def names_failure(option: CallSet, calls: Sequence[ToolCall]) -> str:
     wanted = Counter(call.name for call in option.calls if not call.optional)
     if wanted <= made:
         return "extra_call"
-    if made <= wanted:
+    if made <= Counter(call.name for call in option.calls):
         return "wrong_tool_sequence"
     return "wrong_tool_selected"
 

@@ -10,8 +10,14 @@ from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.arguments import Argument, NoSuchResult, Result, problems_of, used_value
 from pytest_toolcall.judge.calls import argument_findings
-from pytest_toolcall.judge.reference import NoReference, named_value
-from pytest_toolcall.judge.schema import resolved, schema_faults, schema_problem, value_faults
+from pytest_toolcall.judge.reference import NoReference, named_value, right_answer
+from pytest_toolcall.judge.schema import allows_null, resolved, schema_faults, schema_problem, value_faults
+
+_DECLARING = (
+    "additionalProperties", "patternProperties", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "if",
+    "dependentSchemas",
+)  # fmt: skip
+"""Keywords by which a schema may declare arguments elsewhere than under its own ``properties``."""
 
 Fault = tuple[KeyPath, str]
 """The way to the fault inside the case, and what is wrong."""
@@ -51,11 +57,10 @@ def _lint_step(step: Step, where: KeyPath, tools: Mapping[str, Tool], earlier: S
         for number, expected in enumerate(option.calls):
             yield from _lint_call(expected, (*inside, "calls", number), tools, earlier)
     if step.text:
-        if step.reference:
-            problem = problems_of(step.text, Argument(True, step.reference, {"type": "string"}, earlier))
-            if problem:
-                yield ((*where[:-1], "reference"), f"the reference does not satisfy the checks of text: {problem}")
-        elif any(check.name == "regex" for check in step.text):
+        problem = problems_of(step.text, Argument(True, right_answer(step), {"type": "string"}, earlier))
+        if problem and step.reference:
+            yield ((*where[:-1], "reference"), f"the reference does not satisfy the checks of text: {problem}")
+        elif problem:
             yield ((*where, "text"), "names no text by itself; add reference: with one right answer")
 
 
@@ -68,6 +73,8 @@ def _lint_call(
         hint = f"; did you mean {near[0]!r}?" if near else f"; offered: {', '.join(tools) or 'none'}"
         yield ((*where, "name"), f"expects a call to {expected.name!r}, which the case does not offer{hint}")
         return
+    if not expected.additional:
+        yield from _lint_closed(expected, where, tool)
     open_ended = False
     for name, checks in expected.args.items():
         here = (*where, "args", name)
@@ -88,10 +95,22 @@ def _lint_call(
         yield from (((*where, "example"), message) for message in _lint_example(expected, tool, earlier))
 
 
+def _lint_closed(expected: ExpectedCall, where: KeyPath, tool: Tool) -> Iterator[Fault]:
+    for name in tool.required:
+        if name not in expected.args and not _may_be_left_out(tool, name):
+            yield ((*where, "additional"), f"forbids the argument {name!r}, which {expected.name} requires")
+
+
+def _may_be_left_out(tool: Tool, name: str) -> bool:
+    """Not required, or required of a schema by which a value can be given that means leaving it out."""
+    schema = resolved(tool, tool.property_schema(name))
+    has_default = isinstance(schema, Mapping) and "default" in schema
+    return name not in tool.required or has_default or allows_null(schema)
+
+
 def _lint_argument(name: str, checks: Sequence[Check], tool: Tool, earlier: Sequence[Result]) -> Iterator[str]:
-    declared = tool.parameters.get("properties")
-    closed = not tool.parameters.get("additionalProperties") and not tool.parameters.get("patternProperties")
-    if isinstance(declared, Mapping) and declared and name not in declared and closed:
+    declared = tool.properties
+    if declared and name not in declared and not any(map(tool.shape.get, _DECLARING)):
         near = difflib.get_close_matches(name, declared, 1)
         hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(declared)}"
         yield f"{tool.name} has no argument {name!r}{hint}"
@@ -119,7 +138,7 @@ def _lint_check(name: str, check: Check, tool: Tool, schema: Json, earlier: Sequ
         yield f"{check.name} wants a string, but the schema of {name!r} allows only {_kinds(schema)}"
     elif check.name == "range" and not (_may_be(schema, "number") or _may_be(schema, "integer")):
         yield f"range wants a number, but the schema of {name!r} allows only {_kinds(schema)}"
-    elif check.name == "absent" and name in tool.required:
+    elif check.name == "absent" and not _may_be_left_out(tool, name):
         yield f"{name!r} is required by {tool.name}, so it cannot be absent"
     elif check.name == "any_of":
         failed = [
@@ -146,14 +165,18 @@ def _lint_subset(name: str, spec: Json, tool: Tool, schema: Json) -> Iterator[st
     if not _may_be(schema, wanted):
         yield f"subset of an {wanted}, but the schema of {name!r} allows only {_kinds(schema)}"
     elif isinstance(spec, list):
-        # One item at a time: a partial list may well be shorter than minItems.
-        for item in spec:
+        # One item at a time, since a partial list may well be shorter than minItems; none where its place counts.
+        for item in () if isinstance(schema, Mapping) and "prefixItems" in schema else spec:
             faults = [fault for fault in value_faults(tool, {name: [item]}) if len(fault.path) > 1]
             if faults:
                 yield f"the schema of {tool.name} forbids the expected item {brief(item)}: {faults[0].message}"
     else:
         for key, value in spec.items():
-            faults = [fault for fault in value_faults(tool, {name: {key: value}}) if fault.path[:2] == (name, key)]
+            faults = [
+                fault
+                for fault in value_faults(tool, {name: {key: value}})
+                if fault.path[:2] == (name, key) or fault.keyword in ("additionalProperties", "propertyNames")
+            ]
             if faults:
                 yield f"the schema of {tool.name} forbids the expected value: {faults[0].message}"
 

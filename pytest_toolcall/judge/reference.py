@@ -8,7 +8,7 @@ from pytest_toolcall.core.cases import CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.arguments import Result, named_values, used_value
-from pytest_toolcall.judge.schema import resolved
+from pytest_toolcall.judge.schema import allows_null, resolved
 
 
 class NoReference(ValueError):
@@ -28,7 +28,9 @@ def named_value(checks: Sequence[Check], results: Sequence[Result]) -> tuple[boo
     values = named_values(checks)
     if values:
         real = [value for value in values if value is not None]
-        return (True, real[0]) if real else (False, None)
+        if real or any(check.name == "eq" for check in checks):
+            return True, real[0] if real else None
+        return False, None
     for check in checks:
         for part in check.parts if check.name == "any_of" else ():
             try:
@@ -59,14 +61,25 @@ def right_arguments(
     if tool is not None:
         for name in tool.required:
             if name not in arguments:
-                arguments[name] = sample(tool, tool.property_schema(name))
+                arguments[name] = _plain(tool, name, left_out=name in expected.args)
     return arguments, named
+
+
+def _plain(tool: Tool, name: str, *, left_out: bool) -> Json:
+    """A value for a required argument; one that means leaving it out where the case wants it ``left_out``."""
+    schema = resolved(tool, tool.property_schema(name))
+    if left_out and allows_null(schema) and not (isinstance(schema, Mapping) and "default" in schema):
+        return None
+    return sample(tool, schema)
 
 
 def right_answer(step: Step) -> str:
     """A text that a no-call step accepts: its ``reference``, else one made from what its checks name."""
     if step.reference:
         return step.reference
+    for value in named_values(step.text):
+        if isinstance(value, str) and value.strip():
+            return value
     parts = [str(check.spec) for check in step.text if check.name == "contains"]
     parts += [
         str(check.parts[0][0].spec)

@@ -28,7 +28,7 @@ def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequenc
     reason = reason or verdict.reason
     if reply.outcome == "no_call" and not reply.text.strip():
         remarks.append("empty_answer")
-    if not step.expects_call and reply.outcome == "no_call":
+    if passed and reply.outcome == "no_call":  # also where every expected call is optional
         reason = _unfinished(reply) or _text_problem(step, reply, results)
         passed = not reason
     return StepVerdict(

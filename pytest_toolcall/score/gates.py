@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.score.metrics import METRICS
@@ -19,7 +20,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "==": operator.eq,
 }
-_GATE = re.compile(r"^\s*([A-Za-z_][\w.]*)\s*(>=|<=|==|>|<)\s*([0-9.]+)\s*(%?)\s*$")
+_GATE = re.compile(r"\s*(group\.\S.*?|[A-Za-z_]\w*)\s*(>=|<=|==|>|<)\s*([0-9.]+)\s*(%?)\s*")
 _FIGURES = ("latency_p50", "latency_p95", "cost_per_100_cases", "errored")
 
 
@@ -44,7 +45,7 @@ class Gate:
 
 def parse_gate(text: str) -> Gate:
     """Read a gate. A percent sign after the bound divides it by 100. Raises `UsageError`."""
-    match = _GATE.match(text)
+    match = _GATE.fullmatch(text)
     if match is None:
         raise UsageError(f"--toolcall-gate {text!r}: write a figure, a relation and a number, as in overall>=0.9")
     known = [*METRICS, *_FIGURES]
@@ -53,10 +54,10 @@ def parse_gate(text: str) -> Gate:
         hint = f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(known)}, group.NAME"
         raise UsageError(f"--toolcall-gate {text!r}: no figure {match[1]!r}{hint}")
     try:
-        bound = float(match[3])
-    except ValueError:
+        bound = float(Decimal(match[3]) / (100 if match[4] else 1))
+    except ArithmeticError:
         raise UsageError(f"--toolcall-gate {text!r}: {match[3]!r} is not a number") from None
-    return Gate(text, match[1], match[2], bound / 100 if match[4] else bound)
+    return Gate(text, match[1], match[2], bound)
 
 
 def _value(figure: str, summary: ModelSummary) -> float | None:
