@@ -31,8 +31,10 @@ class Problems:
     report the same fault a second time.
     """
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, items: str = "cases", noun: str = "case") -> None:
+        """``items`` is the key of the list whose entries are called ``noun`` in messages."""
         self.document = document
+        self._items, self._noun = items, noun
         self._broken: set[KeyPath] = set()
         self._broken_inside: set[KeyPath] = set()
         self._found: dict[Problem, None] = {}
@@ -42,7 +44,7 @@ class Problems:
         """``shown`` is the place that the message names, where it is not simply ``keys``."""
         where = self._where(keys if shown is None else shown)
         self._found[self.problem(keys, f"{where}: {message}" if where else message)] = None
-        if len(keys) > 1 and keys[0] == "cases" and isinstance(keys[1], int):
+        if len(keys) > 1 and keys[0] == self._items and isinstance(keys[1], int):
             self._faulty_cases.add(keys[1])
 
     def add_missing(self, keys: KeyPath, message: str, *names: str) -> None:
@@ -81,10 +83,10 @@ class Problems:
     def _where(self, keys: KeyPath) -> str:
         """``case chain-02: steps[0].expect`` rather than a bare position in the file."""
         prefix = ""
-        if len(keys) > 1 and keys[0] == "cases":
-            entry = self.document.value["cases"][keys[1]]
+        if len(keys) > 1 and keys[0] == self._items:
+            entry = self.document.value[self._items][keys[1]]
             name = entry.get("id") if isinstance(entry, dict) else None
-            prefix = f"case {name}" if isinstance(name, str) and name else f"cases[{keys[1]}]"
+            prefix = f"{self._noun} {name}" if isinstance(name, str) and name else f"{self._items}[{keys[1]}]"
             keys = keys[2:]
         path = ""
         for key in keys:

@@ -48,6 +48,7 @@ def _format(name: str, module: str, *shapes: str) -> Format:
 
 
 FORMATS: tuple[Format, ...] = (
+    _format("tasks", "tasks", "tasks"),
     _format("native", "native", "cases", "suite version", "id expect", "id steps"),
     _format("toolbox", "toolbox", "tools"),
 )

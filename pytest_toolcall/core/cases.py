@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
+
+if TYPE_CHECKING:
+    from pytest_toolcall.core.tasks import Task
 
 Kind = Literal["steps", "task", "dialogue"]
 KeyPath = tuple[str | int, ...]
@@ -103,7 +106,7 @@ class Case:
     """One conversation to hold and judge; ``id`` is unique in its suite.
 
     ``group`` (suites of steps) and ``category`` (tasks) are the tables a case is counted in. ``params`` are request
-    parameters this case asks for.
+    parameters this case asks for. ``steps`` belong to kind ``steps``, ``task`` to kind ``task``.
     """
 
     id: str
@@ -120,6 +123,7 @@ class Case:
     xfail: tuple[Xfail, ...] = ()
     params: Mapping[str, Json] = field(default_factory=dict)
     trials: int = 1
+    task: Task | None = None
 
     def tool(self, name: str) -> Tool | None:
         """The offered tool of that name, compared letter for letter."""

@@ -43,9 +43,11 @@ class SequenceStep:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A literal value that must turn up among the arguments of a step (``expected_intermediate_values``)."""
+    """A literal value of an earlier step's result that must turn up among the arguments of a step
+    (``expected_intermediate_values``)."""
 
     into_step: int
+    from_step: int
     value: Json
 
 
@@ -55,7 +57,8 @@ class Task:
 
     One request where ``sequence`` is empty, else the model is asked until it stops calling or ``turn_limit`` responses
     have been made. ``completeness`` is the share of required parameters that is enough; ``weights`` are those of the
-    composite.
+    composite. ``benchmark_mocks``: the file brings no mocks, so the built-in tools of its benchmark answer what its
+    rules do not.
     """
 
     category: Category
@@ -69,6 +72,7 @@ class Task:
     completeness: float = 1.0
     strategy: Strategy = ""
     mocks: Mapping[str, tuple[MockRule, ...]] = field(default_factory=dict)
+    benchmark_mocks: bool = False
     weights: Mapping[str, float] = field(default_factory=dict)
     reference: str = ""
 

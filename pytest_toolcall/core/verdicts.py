@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_toolcall.core.jsontext import Json
@@ -49,6 +50,7 @@ class StepVerdict:
     ``names_match``  the called names equal the expected ones as a multiset (for a no-call step: no call was made).
     ``answers``      for each actual call, by position, the expected call it answers in alternative ``chosen``; the
                      scripted results follow it. None for a call that answers none.
+    ``results``      what mock tools answered, by position (tasks).
     """
 
     outcome: Outcome
@@ -63,11 +65,12 @@ class StepVerdict:
     remarks: tuple[str, ...] = ()
     text: str = ""
     finish_reason: str = ""
+    results: tuple[Json, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TrialVerdict:
-    """One independent repetition of a case. ``score`` is None when errored."""
+    """One independent repetition of a case. ``score`` is None when errored; ``scores`` holds its parts (tasks)."""
 
     outcome: TrialOutcome
     score: float | None
@@ -77,3 +80,4 @@ class TrialVerdict:
     reason: str = ""
     failure_modes: tuple[str, ...] = ()
     error_kind: str = ""
+    scores: Mapping[str, Json] = field(default_factory=dict)

@@ -280,6 +280,13 @@ class NoSuchResult(LookupError):
     """No earlier result holds the value that ``uses`` names."""
 
 
+def used_tool(spec: str) -> str:
+    """The tool whose result ``uses`` names."""
+    match = _USES.match(spec)
+    assert match is not None
+    return match["tool"]
+
+
 def used_value(spec: str, results: Sequence[Result]) -> Json:
     """The value that ``uses`` names.
 
@@ -333,9 +340,7 @@ def any_of(check: Check, argument: Argument) -> str:
 
 def _not_a_list(spec: Json) -> None:
     if isinstance(spec, list):
-        raise CheckSpecError(
-            "takes one value or one map of checks; write {any_of: […]} for several, {eq: […]} for a list"
-        )
+        raise CheckSpecError("takes one value or one map of checks; write {any_of: […]} or {eq: […]}")
 
 
 @argument_check("not", written=_not_a_list, combines=True)

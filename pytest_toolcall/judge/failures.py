@@ -71,14 +71,22 @@ def names_failure(option: CallSet, calls: Sequence[ToolCall]) -> str:
     return "wrong_tool_selected"
 
 
+def schema_failure(call: ToolCall, tool: Tool) -> str:
+    """What the tool's schema says of a call, as a failure mode; empty where it is satisfied."""
+    if call.arguments is None:
+        return "malformed_call"
+    for fault in schema_faults(tool, call.arguments):
+        return _BY_KEYWORD.get(fault.keyword, "schema_constraint_violation")
+    return ""
+
+
 def arguments_failure(option: CallSet, calls: Sequence[ToolCall], verdict: CallsVerdict, tools: Sequence[Tool]) -> str:
     """Right names, wrong arguments: the schema's word first, then whether an earlier result was ignored."""
     by_name = {tool.name: tool for tool in tools}
     for call in calls:
-        if call.arguments is None:
-            return "malformed_call"
-        for fault in schema_faults(by_name[call.name], call.arguments):
-            return _BY_KEYWORD.get(fault.keyword, "schema_constraint_violation")
+        faulty = schema_failure(call, by_name[call.name])
+        if faulty:
+            return faulty
     wrong = {
         (pair.expected, finding.name) for pair in verdict.comparison for finding in pair.arguments if finding.problem
     }

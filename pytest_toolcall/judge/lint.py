@@ -75,23 +75,24 @@ def _lint_call(
         return
     if not expected.additional:
         yield from _lint_closed(expected, where, tool)
-    open_ended = False
+    sound = True
     for name, checks in expected.args.items():
         here = (*where, "args", name)
         faults = list(_lint_argument(name, checks, tool, earlier))
         yield from ((here, message) for message in faults)
+        sound = sound and not faults
         if not faults and name not in (expected.example or {}):
             try:
                 named_value(checks, earlier)
             except NoReference:
-                open_ended = True
+                sound = False
                 yield (
                     here,
                     f"names no value by itself; add example: with one right set of arguments of {expected.name}",
                 )
             except NoSuchResult:
                 pass
-    if expected.example is not None and not open_ended:
+    if expected.example is not None and sound:
         yield from (((*where, "example"), message) for message in _lint_example(expected, tool, earlier))
 
 

@@ -8,7 +8,7 @@ from pytest_toolcall.core.cases import CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.arguments import Result, named_values, used_value
-from pytest_toolcall.judge.schema import allows_null, resolved
+from pytest_toolcall.judge.schema import allows_null, faults_against, resolved
 
 
 class NoReference(ValueError):
@@ -124,17 +124,16 @@ def sample(tool: Tool, schema: Json, *, hops: int = 0) -> Json:
 
 def _sample_of(kind: Json, tool: Tool, schema: Mapping[str, Json], hops: int) -> Json:
     if kind == "object" or (kind is None and "properties" in schema):
-        properties = schema.get("properties") or {}
+        properties, required = schema.get("properties") or {}, schema.get("required")
         return {
             name: sample(tool, properties.get(name), hops=hops + 1)
-            for name in schema.get("required") or ()
+            for name in (required if isinstance(required, list) else ())
             if isinstance(name, str)
         }
     if kind == "array":
         return [sample(tool, schema.get("items"), hops=hops + 1) for _ in range(schema.get("minItems", 0))]
     if kind in ("integer", "number"):
-        low = schema.get("minimum", schema.get("exclusiveMinimum", 0) + ("exclusiveMinimum" in schema))
-        return min(max(1, low), schema.get("maximum", max(1, low)))
+        return _number(schema, whole=kind == "integer")
     if kind == "boolean":
         return False
     if kind == "null":
@@ -142,3 +141,18 @@ def _sample_of(kind: Json, tool: Tool, schema: Mapping[str, Json], hops: int) ->
     known = {"date": "2026-10-21", "time": "09:00:00Z", "date-time": "2026-10-21T09:00:00Z"}
     text = known.get(str(schema.get("format")), "x")
     return text.ljust(int(schema.get("minLength", 0)), "x")
+
+
+def _number(schema: Mapping[str, Json], *, whole: bool) -> Json:
+    bounds = [schema[key] for key in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum") if key in schema]
+    unit = schema.get("multipleOf", 1)
+    candidates = [1, 0, *bounds, unit, sum(bounds) / 2]
+    for bound in bounds:
+        nearest = bound // unit * unit
+        candidates += [nearest, nearest + unit, nearest - unit]
+    plain = {key: value for key, value in schema.items() if key in _OF_A_NUMBER}
+    plain["type"] = "integer" if whole else "number"
+    return next((number for number in candidates if not faults_against(plain, number)), 1)
+
+
+_OF_A_NUMBER = frozenset({"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"})

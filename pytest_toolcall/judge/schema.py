@@ -210,7 +210,7 @@ def value_faults(tool: Tool, arguments: Mapping[str, Json]) -> tuple[SchemaFault
     return _faults(error for error in validator.iter_errors(arguments) if _of_a_value(error))
 
 
-_OF_THE_WHOLE = frozenset({"if", "dependentSchemas"})
+_OF_THE_WHOLE = frozenset({"then", "else", "dependentSchemas"})
 _INTO_A_VALUE = frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"})
 
 

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from pytest_toolcall.core.jsontext import Json, json_equal
+from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.tasks import MockedCall, MockRule, Recovery
+from pytest_toolcall.judge.arguments import Argument, compile_argument, problems_of
 
-Function = Callable[..., Json]
+Function: TypeAlias = Callable[..., Json]
 
 
 @dataclass(slots=True)
-class _Rule:
-    when: Mapping[str, Json]
-    answer: Json | Function
+class _Counted:
+    """A rule and how often it may still answer; None without a limit."""
+
+    rule: MockRule
+    function: Function | None = None
     left: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MockedCall:
-    """One call that the mock tools answered."""
-
-    name: str
-    arguments: Mapping[str, Json]
-    result: Json
 
 
 @dataclass(slots=True)
 class MockTools:
-    """Answers calls by rules; the first rule whose ``when`` holds wins.
+    """Answers calls by rules; the first rule whose ``when`` holds and that is not used up wins.
 
-    ``calls`` is what was called, in order. A call that no rule answers gets an error object that says so, which goes
-    back to the model like any other result.
+    ``calls`` is what was called, in order. An error is a result of the form ``{"error": …}``, which goes back to the
+    model like any other; so does the answer to a call that no rule covers, which says just that.
     """
 
     calls: list[MockedCall] = field(default_factory=list)
-    _rules: dict[str, list[_Rule]] = field(default_factory=dict)
+    _rules: dict[str, list[_Counted]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rules: Mapping[str, Sequence[MockRule]], functions: Mapping[str, Function] | None = None) -> MockTools:
+        """Mock tools with the rules of a case; ``functions`` compute results of tools that have no rule."""
+        tools = cls()
+        for name, written in rules.items():
+            tools._rules[name] = [_Counted(rule, None, rule.times) for rule in written]
+        for name, function in (functions or {}).items():
+            tools._rules.setdefault(name, []).append(_Counted(MockRule(), function))
+        return tools
 
     def on(
         self,
@@ -43,38 +49,61 @@ class MockTools:
         result: Json | Function = None,
         *,
         when: Mapping[str, Json] | None = None,
+        error: Json = None,
+        raw: str | None = None,
         times: int | None = None,
+        recovery: Recovery = "",
     ) -> MockTools:
-        """Answer calls of tool ``name`` with ``result``: a JSON value, or a function called with the arguments.
+        """Answer calls of tool ``name``.
 
-        ``when`` limits the rule to calls with these argument values, ``times`` to its first so many uses.
+        ``result`` is a JSON value, or a function called with the arguments. ``error`` injects an error instead, ``raw``
+        a text that is no JSON. ``when`` limits the rule to calls whose arguments hold: values or argument checks, as in
+        case files. ``times`` limits it to its first so many uses: ``times=2`` with an error fails the first two calls.
         """
-        self._rules.setdefault(name, []).append(_Rule(when or {}, result, times))
+        conditions = {argument: compile_argument(written) for argument, written in (when or {}).items()}
+        function = result if callable(result) else None
+        rule = MockRule(conditions, None if function else result, error, raw, times, recovery)
+        self._rules.setdefault(name, []).append(_Counted(rule, function, times))
         return self
 
     def call(self, name: str, arguments: Mapping[str, Json]) -> Json:
         """The result of one call."""
-        result = self._result(name, arguments)
-        self.calls.append(MockedCall(name, dict(arguments), result))
-        return result
+        return self.answer(name, arguments).result
+
+    def answer(self, name: str, arguments: Mapping[str, Json]) -> MockedCall:
+        """The result of one call, and how it came about."""
+        answered = self._answer(name, arguments)
+        self.calls.append(answered)
+        return answered
 
     def script(self, name: str, arguments: Mapping[str, Json], scripted: Json) -> Json:
         """The result of one call of a scripted chain: a rule's, where a test set one, else what the case says."""
-        result = self._result(name, arguments) if name in self._rules else scripted
-        self.calls.append(MockedCall(name, dict(arguments), result))
-        return result
+        if name in self._rules:
+            return self.call(name, arguments)
+        self.calls.append(MockedCall(name, dict(arguments), scripted))
+        return scripted
 
-    def _result(self, name: str, arguments: Mapping[str, Json]) -> Json:
-        for rule in self._rules.get(name, ()):
-            if rule.left == 0 or not _holds(rule.when, arguments):
+    def _answer(self, name: str, arguments: Mapping[str, Json]) -> MockedCall:
+        given = dict(arguments)
+        for counted in self._rules.get(name, ()):
+            if counted.left == 0 or not _holds(counted.rule, arguments):
                 continue
-            if rule.left is not None:
-                rule.left -= 1
-            return rule.answer(**arguments) if callable(rule.answer) else rule.answer
+            if counted.left is not None:
+                counted.left -= 1
+            rule = counted.rule
+            if rule.error is not None:
+                return MockedCall(name, given, {"error": rule.error}, True, rule.recovery)
+            if rule.raw is not None:
+                return MockedCall(name, given, rule.raw, bool(rule.recovery), rule.recovery)
+            return MockedCall(name, given, counted.function(**given) if counted.function else rule.result)
         if name not in self._rules:
-            return {"error": f"no tool named {name!r} is available here"}
-        return {"error": f"{name} has no mocked result for these arguments"}
+            message = f"no tool named {name} is available here"
+        else:
+            message = f"{name} has no result for these arguments"
+        return MockedCall(name, given, {"error": {"code": "not_mocked", "message": message}}, matched=False)
 
 
-def _holds(when: Mapping[str, Json], arguments: Mapping[str, Json]) -> bool:
-    return all(key in arguments and json_equal(arguments[key], value) for key, value in when.items())
+def _holds(rule: MockRule, arguments: Mapping[str, Json]) -> bool:
+    return not any(
+        problems_of(checks, Argument(name in arguments, arguments.get(name))) for name, checks in rule.when.items()
+    )

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.cases import Case, Kind
 from pytest_toolcall.core.verdicts import TrialVerdict
+from pytest_toolcall.play.benchmark_tools import BENCHMARK_TOOLS
 from pytest_toolcall.play.conversation import Asks, Conversation, Record
 from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.steps import play_steps
+from pytest_toolcall.play.task import play_task
 from pytest_toolcall.sim.app import case_headers
+
+Driver = Callable[[Case, Conversation, MockTools], Awaitable[TrialVerdict]]
+
+_DRIVERS: Mapping[Kind, Driver] = {"steps": play_steps, "task": play_task}
+"""How each kind of case is played."""
 
 Slot = Callable[[], AbstractAsyncContextManager[object]]
 
@@ -36,6 +43,20 @@ def open_conversation(
     )
 
 
+def mock_tools(case: Case) -> MockTools:
+    """The mock tools of one trial: the case's own rules; behind them ``calculate``, which is computed wherever a task
+    mocks nothing else for it, and for a file without mocks the benchmark's other tools."""
+    if case.task is None:
+        return MockTools()
+    offered = {tool.name for tool in case.tools}
+    if case.task.benchmark_mocks:
+        functions = {name: function for name, function in BENCHMARK_TOOLS.items() if name in offered}
+    else:
+        wanted = "calculate" in offered and "calculate" not in case.task.mocks
+        functions = {"calculate": BENCHMARK_TOOLS["calculate"]} if wanted else {}
+    return MockTools.of(case.task.mocks, functions)
+
+
 async def play_trials(
     case: Case, conversations: Sequence[Conversation], tools: Sequence[MockTools], slot: Slot
 ) -> tuple[TrialVerdict, ...]:
@@ -43,6 +64,6 @@ async def play_trials(
 
     async def one(conversation: Conversation, mocks: MockTools) -> TrialVerdict:
         async with slot():
-            return await play_steps(case, conversation, mocks)
+            return await _DRIVERS[case.kind](case, conversation, mocks)
 
     return tuple(await asyncio.gather(*map(one, conversations, tools)))

@@ -240,8 +240,7 @@ class ToolcallSession:
             play = self._plays.get(item.nodeid)
         if play is not None:
             return play
-        from pytest_toolcall.play.mock_tools import MockTools
-        from pytest_toolcall.play.trials import open_conversation
+        from pytest_toolcall.play.trials import mock_tools, open_conversation
 
         endpoint, case = self.endpoint(item.model), item.case
         play = Play(
@@ -255,7 +254,7 @@ class ToolcallSession:
                 )
                 for trial in range(case.trials)
             ],
-            [MockTools() for _ in range(case.trials)],
+            [mock_tools(case) for _ in range(case.trials)],
         )
         with self._lock:
             return self._plays.setdefault(item.nodeid, play)

@@ -9,6 +9,7 @@ from pytest_toolcall.score.metrics import METRICS
 from pytest_toolcall.score.summary import ModelSummary, Rate
 
 DASH = "—"
+_NOTHING = Rate(0, 0, None)
 
 
 def printable(text: str) -> str:
@@ -40,18 +41,34 @@ def metric_table(models: dict[str, ModelSummary]) -> list[str]:
         title = f"{definition.title} (lower is better)" if definition.lower_is_better else definition.title
         rows.append([title, *(_share(summary.metrics[key]) for summary in models.values())])
     rows.append([])
-    groups = list(dict.fromkeys(name for summary in models.values() for name in summary.groups))
-    rows.extend(
-        [f"  {name}", *(_share(summary.groups.get(name, Rate(0, 0, None))) for summary in models.values())]
-        for name in groups
-    )
-    if groups:
-        rows.append([])
+    for tables in (
+        [summary.groups for summary in models.values()],
+        [summary.categories for summary in models.values()],
+    ):
+        names = list(dict.fromkeys(name for table in tables for name in table))
+        rows.extend([f"  {name}", *(_share(table.get(name, _NOTHING)) for table in tables)] for name in names)
+        rows.extend([[]] if names else [])
+    if any(summary.composite is not None for summary in models.values()):
+        rows.extend([*_composite_rows(list(models.values())), []])
     rows.append(["Latency p50 / p95", *(_latency(summary) for summary in models.values())])
     rows.append(["Tokens in / out", *(_tokens(summary) for summary in models.values())])
     rows.append(["Cost per 100 cases", *(_cost(summary) for summary in models.values())])
     rows.append(["Errored", *(f"{summary.counts.errored} of {summary.counts.cases}" for summary in models.values())])
     return _aligned(rows) + _notes(models)
+
+
+def _composite_rows(summaries: Sequence[ModelSummary]) -> list[list[str]]:
+    """The composite and its components; a component that the suite does not measure is a dash, never a zero."""
+    rows = [["Composite (0 to 1)", *(_score(s.composite.score if s.composite else None) for s in summaries)]]
+    names = next(list(s.composite.components) for s in summaries if s.composite is not None)
+    for name in names:
+        values = [s.composite.components[name].value if s.composite else None for s in summaries]
+        rows.append([f"  {name}", *map(_score, values)])
+    return rows
+
+
+def _score(value: float | None) -> str:
+    return DASH if value is None else f"{value:6.3f}"
 
 
 def _title(name: str, summary: ModelSummary) -> str:

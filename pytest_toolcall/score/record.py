@@ -31,7 +31,8 @@ class CallRecord(msgspec.Struct, frozen=True):
 
 
 class StepRecord(msgspec.Struct, frozen=True):
-    """One response and its verdict. ``names_match``: the names called equal the names expected."""
+    """One response and its verdict. ``names_match``: the names called equal the names expected; ``results``: what mock
+    tools answered, by position."""
 
     outcome: Outcome
     passed: bool
@@ -42,6 +43,7 @@ class StepRecord(msgspec.Struct, frozen=True):
     reason: str = ""
     names_match: bool = False
     failure_mode: str = ""
+    results: list[Any] = []
 
 
 class ApiCallRecord(msgspec.Struct, frozen=True):
@@ -71,6 +73,7 @@ class TrialRecord(msgspec.Struct, frozen=True):
     reason: str = ""
     error_kind: str = ""
     failure_modes: list[str] = []
+    scores: dict[str, Any] = {}
     api_calls: list[ApiCallRecord] = []
 
 
@@ -98,6 +101,10 @@ class CaseRecord(msgspec.Struct, frozen=True):
     suite_version: str = ""
     category: str = ""
     description: str = ""
+    listed_as: str = ""
+    strategy: str = ""
+    weights: dict[str, float] = {}
+    scores: dict[str, Any] = {}
     plan: list[PlannedStep] = []
     ignored_params: list[str] = []
 
@@ -152,6 +159,10 @@ def case_record(
         suite_version=case.suite.version,
         category=case.category,
         description=case.description,
+        listed_as=case.task.listed_as if case.task is not None else "",
+        strategy=case.task.strategy if case.task is not None else "",
+        weights=dict(case.task.weights) if case.task is not None else {},
+        scores=dict(trials[0].scores) if len(trials) == 1 else {},
         plan=[PlannedStep("call" if step.expects_call else "no_call", step.parallel) for step in case.steps],
         ignored_params=sorted(ignored_params),
     )
@@ -167,6 +178,7 @@ def _trial_record(trial: TrialVerdict) -> TrialRecord:
         reason=trial.reason,
         error_kind=trial.error_kind,
         failure_modes=list(trial.failure_modes),
+        scores=dict(trial.scores),
         api_calls=[_api_call_record(exchange) for exchange in trial.exchanges],
     )
 
@@ -182,6 +194,7 @@ def _step_record(step: StepVerdict) -> StepRecord:
         reason=step.reason,
         names_match=step.names_match,
         failure_mode=step.failure_mode,
+        results=list(step.results),
     )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
-
 import msgspec
 
+from pytest_toolcall.score.composite import Composite, composite
 from pytest_toolcall.score.intervals import wilson
 from pytest_toolcall.score.metrics import METRICS
 from pytest_toolcall.score.record import CaseRecord
@@ -67,7 +66,7 @@ class ModelSummary(msgspec.Struct, frozen=True):
     metrics: dict[str, Rate]
     groups: dict[str, Rate]
     categories: dict[str, Rate]
-    composite: dict[str, Any] | None
+    composite: Composite | None
     failure_modes: dict[str, int]
     temperature_ignored: bool
     unpriced_calls: int
@@ -98,8 +97,8 @@ def summarise(records: Sequence[CaseRecord], *, simulated: bool = False) -> Mode
         counts=counts(records),
         metrics=metrics(scored),
         groups=_shares(scored, lambda record: record.group if record.kind != "task" else ""),
-        categories=_shares(scored, lambda record: record.category),
-        composite=None,
+        categories=_categories(scored),
+        composite=composite(scored),
         failure_modes=dict(Counter(mode for record in scored for mode in record.failure_modes).most_common()),
         temperature_ignored="temperature" in ignored,
         unpriced_calls=unpriced,
@@ -138,6 +137,15 @@ def _shares(scored: Sequence[CaseRecord], key: Callable[[CaseRecord], str]) -> d
             tally[name][0] += trial.outcome == "passed"
             tally[name][1] += 1
     return {name: rate(hits, total) for name, (hits, total) in tally.items()}
+
+
+def _categories(scored: Sequence[CaseRecord]) -> dict[str, Rate]:
+    """Tasks by category; one that its file lists under another name is counted there as well."""
+    listed = [record for record in scored if record.listed_as]
+    return {
+        **_shares(scored, lambda record: record.category),
+        **_shares(listed, lambda record: record.listed_as),
+    }
 
 
 def _known_sum(values: Iterable[int | None]) -> int | None:

@@ -1,4 +1,4 @@
-"""The faults, one function each: how a right answer to a step is spoiled."""
+"""The faults, one function each: how the right next response is spoiled."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from pytest_toolcall.core.cases import Case, ExpectedCall, Step
+from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.arguments import Argument, problems_of
-from pytest_toolcall.judge.reference import reference_calls, right_answer, right_arguments, sample
+from pytest_toolcall.judge.reference import sample
 from pytest_toolcall.judge.schema import resolved
 from pytest_toolcall.sim.answers import SimAnswer, SimCall, Situation
 from pytest_toolcall.sim.near_miss import near_miss
+from pytest_toolcall.sim.planned import PlannedCall, expected_calls, planned, tools_of, wrong_in
 
 SILENCE = "Thank you, I have taken note of that."
 MADE_UP = "perform_requested_action"
@@ -23,12 +24,11 @@ MADE_UP = "perform_requested_action"
 Fault = Callable[[Situation, str], SimAnswer]
 """Takes the situation and the text after ``@`` in the model's name (empty: none given)."""
 
+F = TypeVar("F", bound=Fault)
+
 _faults: dict[str, Fault] = {}
 FAULTS: Mapping[str, Fault] = MappingProxyType(_faults)
 """Every simulated model by the name after ``sim:``."""
-
-
-F = TypeVar("F", bound=Fault)
 
 
 def simulated_model(name: str) -> Callable[[F], F]:
@@ -47,15 +47,6 @@ def answer(model: str, situation: Situation) -> SimAnswer:
     return FAULTS[name](situation, setting)
 
 
-def _step(situation: Situation) -> Step | None:
-    steps = situation.case.steps
-    return steps[situation.turn] if situation.turn < len(steps) else None
-
-
-def _tools(situation: Situation) -> dict[str, Tool]:
-    return {tool.name: tool for tool in situation.case.tools}
-
-
 def _sampled(tool: Tool) -> dict[str, Json]:
     return {name: sample(tool, tool.property_schema(name)) for name in tool.required}
 
@@ -63,25 +54,21 @@ def _sampled(tool: Tool) -> dict[str, Json]:
 @simulated_model("reference")
 def reference(situation: Situation, _: str = "") -> SimAnswer:
     """Answers every case right."""
-    step = _step(situation)
-    if step is None:
-        return SimAnswer(text=right_answer(Step()))
-    if not step.expects_call:
-        return SimAnswer(text=right_answer(step))
-    calls = reference_calls(step.alternatives[0], _tools(situation), situation.results)
-    return SimAnswer(tuple(SimCall.of(name, arguments) for name, arguments in calls))
+    right = planned(situation)
+    return SimAnswer(tuple(SimCall.of(call.expected.name, call.arguments) for call in right.calls), right.text)
 
 
 @simulated_model("wrong-tool")
 def wrong_tool(situation: Situation, _: str = "") -> SimAnswer:
     """Calls another offered tool in place of the first right one; calls any where none is wanted."""
     right = reference(situation)
-    wanted = {call.name for call in right.calls}
+    wanted = {call.name for call in expected_calls(situation.case)}
+    if not right.calls and wanted:
+        return right
     others = [tool for tool in situation.case.tools if tool.name not in wanted]
     if not others:
         return right
-    wrong = SimCall.of(others[0].name, _sampled(others[0]))
-    return SimAnswer((wrong, *right.calls[1:]))
+    return SimAnswer((SimCall.of(others[0].name, _sampled(others[0])), *right.calls[1:]))
 
 
 @simulated_model("made-up-tool")
@@ -98,6 +85,8 @@ def made_up_tool(situation: Situation, _: str = "") -> SimAnswer:
 def extra_call(situation: Situation, _: str = "") -> SimAnswer:
     """Makes one call too many."""
     right = reference(situation)
+    if not right.calls and expected_calls(situation.case):
+        return right
     made = {call.name for call in right.calls}
     tools = sorted(situation.case.tools, key=lambda tool: tool.name in made)
     if not tools:
@@ -151,7 +140,10 @@ def text_call(situation: Situation, _: str = "") -> SimAnswer:
 
 @simulated_model("repeats-error")
 def repeats_error(situation: Situation, _: str = "") -> SimAnswer:
-    """Repeats a call that was answered by an error; right wherever no error occurs."""
+    """Repeats a call that was answered by an error, whatever the error says; right wherever none occurs."""
+    right = planned(situation)
+    if right.after_error and situation.made:
+        return SimAnswer((situation.made[-1],))
     return reference(situation)
 
 
@@ -159,7 +151,7 @@ def repeats_error(situation: Situation, _: str = "") -> SimAnswer:
 def missing_argument(situation: Situation, setting: str = "") -> SimAnswer:
     """Leaves out one named argument, another one in each trial."""
 
-    def drop(_: ExpectedCall, name: str, arguments: dict[str, Json], __: dict[str, Json]) -> dict[str, Json]:
+    def drop(_: PlannedCall, name: str, arguments: dict[str, Json]) -> dict[str, Json]:
         return {key: value for key, value in arguments.items() if key != name}
 
     return _spoil_one_argument(situation, setting, drop, _needed_arguments(situation.case))
@@ -168,31 +160,26 @@ def missing_argument(situation: Situation, setting: str = "") -> SimAnswer:
 @simulated_model("wrong-value")
 def wrong_value(situation: Situation, setting: str = "") -> SimAnswer:
     """Gives one named argument a near miss, another one in each trial; ``wrong-value@2`` always the third."""
-    tools = _tools(situation)
 
-    def spoil(expected: ExpectedCall, name: str, arguments: dict[str, Json], named: dict[str, Json]) -> dict[str, Json]:
-        return near_miss(tools[expected.name], name, arguments, named, expected.args[name], situation.results)
+    def spoil(call: PlannedCall, name: str, arguments: dict[str, Json]) -> dict[str, Json]:
+        return _near_miss(situation, call, name, arguments)
 
-    return _spoil_one_argument(situation, setting, spoil, named_arguments(situation.case.steps))
+    return _spoil_one_argument(situation, setting, spoil, named_arguments(situation.case))
 
 
 @simulated_model("ignores-results")
 def ignores_results(situation: Situation, _: str = "") -> SimAnswer:
     """Invents the values that should come from earlier results, and says none of them."""
-    step = _step(situation)
-    if step is None or not step.expects_call:
+    right = planned(situation)
+    if not right.calls:
         return SimAnswer(text=SILENCE) if situation.results else reference(situation)
-    tools = _tools(situation)
     calls = []
-    for expected in step.alternatives[0].calls:
-        if expected.optional:
-            continue
-        tool = tools[expected.name]
-        arguments, named = right_arguments(expected, tool, situation.results)
-        for name, checks in expected.args.items():
+    for call in right.calls:
+        arguments = call.arguments
+        for name, checks in call.expected.args.items():
             if any(check.name == "uses" for check in checks):
-                arguments = near_miss(tool, name, arguments, named, checks, situation.results)
-        calls.append(SimCall.of(expected.name, arguments))
+                arguments = _near_miss(situation, call, name, arguments)
+        calls.append(SimCall.of(call.expected.name, arguments))
     return SimAnswer(tuple(calls))
 
 
@@ -210,50 +197,61 @@ def flaky(situation: Situation, setting: str = "") -> SimAnswer:
     return silent(situation) if reference(situation).calls else extra_call(situation)
 
 
-def _needed_arguments(case: Case) -> list[tuple[int, int, str]]:
-    """The named arguments that may not be left out."""
-    tools = {tool.name: tool for tool in case.tools}
-    needed = []
-    for number, position, name in named_arguments(case.steps):
-        expected = case.steps[number].alternatives[0].calls[position]
-        tool = tools[expected.name]
-        left_out = Argument(False, schema=resolved(tool, tool.property_schema(name)))
-        if problems_of(expected.args[name], left_out):
-            needed.append((number, position, name))
-    return needed
+# --- one argument at a time ----------------------------------------------------------------------------------------
+
+Place = tuple[int, str]
+"""A named argument: the place of its call within the case, and its name."""
 
 
-Spoiler = Callable[[ExpectedCall, str, dict[str, Json], dict[str, Json]], dict[str, Json]]
-
-
-def named_arguments(case_steps: tuple[Step, ...]) -> list[tuple[int, int, str]]:
-    """Every argument that the first alternative of each step names by value: (step, call, argument)."""
+def named_arguments(case: Case) -> list[Place]:
+    """Every argument that the case names by value; attempts, which are answered by an error, name nothing right."""
+    attempts = {number for number, step in enumerate(case.task.sequence) if step.attempt} if case.task else set()
     return [
-        (number, position, name)
-        for number, step in enumerate(case_steps)
-        if step.expects_call
-        for position, expected in enumerate(step.alternatives[0].calls)
-        if not expected.optional
+        (place, name)
+        for place, expected in enumerate(expected_calls(case))
+        if place not in attempts
         for name, checks in expected.args.items()
         if not all(check.name in ("present", "absent") for check in checks)
     ]
 
 
-def _spoil_one_argument(
-    situation: Situation, setting: str, spoil: Spoiler, places: Sequence[tuple[int, int, str]]
-) -> SimAnswer:
-    step = _step(situation)
-    if not places or step is None or not step.expects_call:
+def _needed_arguments(case: Case) -> list[Place]:
+    """The named arguments that may not be left out."""
+    calls = expected_calls(case)
+    needed = []
+    for place, name in named_arguments(case):
+        tool = case.tool(calls[place].name)
+        schema = resolved(tool, tool.property_schema(name)) if tool is not None else None
+        if problems_of(calls[place].args[name], Argument(False, schema=schema)):
+            needed.append((place, name))
+    return needed
+
+
+Spoiler = Callable[[PlannedCall, str, dict[str, Json]], dict[str, Json]]
+
+
+def _spoil_one_argument(situation: Situation, setting: str, spoil: Spoiler, places: Sequence[Place]) -> SimAnswer:
+    right = planned(situation)
+    if not places or not right.calls:
         return reference(situation)
     number = int(setting) if setting.isdigit() else situation.trial
-    at_step, at_call, argument = places[number % len(places)]
-    tools = _tools(situation)
+    place, name = places[number % len(places)]
     calls = []
-    for position, expected in enumerate(step.alternatives[0].calls):
-        if expected.optional:
-            continue
-        arguments, named = right_arguments(expected, tools[expected.name], situation.results)
-        if (at_step, at_call) == (situation.turn, position) and argument in arguments:
-            arguments = spoil(expected, argument, arguments, named)
-        calls.append(SimCall.of(expected.name, arguments))
+    for call in right.calls:
+        arguments = call.arguments
+        if call.place == place and name in arguments:
+            arguments = spoil(call, name, arguments)
+        calls.append(SimCall.of(call.expected.name, arguments))
     return SimAnswer(tuple(calls))
+
+
+def _near_miss(situation: Situation, call: PlannedCall, name: str, arguments: dict[str, Json]) -> dict[str, Json]:
+    tool = tools_of(situation)[call.expected.name]
+    return near_miss(
+        tool,
+        name,
+        arguments,
+        call.named,
+        call.expected.args[name],
+        lambda changed: wrong_in(situation.case, call, name, changed, situation.results),
+    )

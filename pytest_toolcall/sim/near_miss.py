@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pytest_toolcall.core.cases import Check
 from pytest_toolcall.core.jsontext import Json, json_equal
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import Argument, Result, problems_of
 from pytest_toolcall.judge.schema import resolved, schema_faults
 
 
@@ -17,7 +16,7 @@ def near_miss(
     arguments: Mapping[str, Json],
     named: Mapping[str, Json],
     checks: Sequence[Check],
-    results: Sequence[Result],
+    is_wrong: Callable[[Mapping[str, Json]], bool],
 ) -> dict[str, Json]:
     """The call's arguments with one of them replaced by a near miss.
 
@@ -30,8 +29,7 @@ def near_miss(
     for changed in _changed(name, arguments, named, schema, _needles(checks)):
         if schema_faults(tool, changed):
             continue
-        value = Argument(name in changed, changed.get(name), schema, results)
-        if problems_of(checks, value):
+        if is_wrong(changed):
             return changed
         allowed = allowed or changed
     return allowed or dict(arguments)

@@ -166,7 +166,7 @@ def test_fault_fails_every_case_it_touches(model: str, groups: list[str]) -> Non
 @pytest.mark.parametrize("case_id", sorted(group("arguments") | group("parallel") | group("chains")))
 def test_near_miss_of_each_named_argument_fails(case_id: str) -> None:
     case = CASES[case_id]
-    places = named_arguments(case.steps)
+    places = named_arguments(case)
     assert places
     for number, place in enumerate(places):
         assert not passes(case, simulated_turns("wrong-value", case, trial=number)), place

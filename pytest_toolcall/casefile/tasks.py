@@ -1,0 +1,273 @@
+"""The task format: ``tasks`` (``docs/tasks.md``). Files of the benchmark it comes from are read unchanged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec import UNSET
+
+from pytest_toolcall.casefile.document import Document
+from pytest_toolcall.casefile.problems import Problems, suggestion
+from pytest_toolcall.casefile.shape import shaped
+from pytest_toolcall.casefile.task_types import ExpectedEntry, MockEntry, SequenceEntry, TaskEntry, TaskFile
+from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, read_tool
+from pytest_toolcall.core.cases import Case, Check, ExpectedCall, KeyPath, Source, Suite, Xfail
+from pytest_toolcall.core.errors import Problem
+from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.tasks import Category, Flow, MockRule, SequenceStep, Strategy, Task
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.judge.arguments import CheckKind, CheckSpecError, compile_argument
+from pytest_toolcall.judge.task_lint import lint_task
+
+_CATEGORIES: tuple[Category, ...] = ("single_tool", "multi_tool", "schema_compliance", "error_recovery", "ambiguous")
+_STRATEGIES: tuple[Strategy, ...] = ("no_tool", "underspecified", "assumption")
+COMPONENTS = (
+    "tool_accuracy",
+    "param_completeness",
+    "param_correctness",
+    "multi_tool",
+    "schema_compliance",
+    "refusal",
+)
+"""The components of the composite that ``weights`` may name."""
+
+_INPUT = re.compile(r"^step_(\d+)_input_from_step_(\d+)$")
+_RESULT = re.compile(r"^step_(\d+)_result$")
+
+
+def read(
+    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
+) -> tuple[Sequence[Case], Sequence[Problem]]:
+    """The cases of a task file, and warnings of what its tasks ask for and cannot be passed.
+
+    Raises `CaseFileError` with every problem found.
+    """
+    problems = Problems(document, "tasks", "task")
+    entry = shaped(document.value, TaskFile, (), problems)
+    suite = Suite(document.path.stem if entry.suite is UNSET else entry.suite, str(entry.version))
+    for name in entry.weights:
+        if name not in COMPONENTS:
+            problems.add(("weights", name), f"no component of this name{suggestion(name, COMPONENTS)}")
+    tools, known = file_tools(entry.tools, problems, toolboxes)
+    reader = _TaskReader(document, entry, problems, checks, suite, tools, known)
+    cases = [reader.case(position, written) for position, written in enumerate(entry.tasks)]
+    if not cases:
+        problems.add_missing((), "holds no tasks", "tasks")
+    problems.raise_any()
+    warnings = [
+        problems.problem(case.source.keys, f"task {case.id}: cannot be passed as written: {reason}")
+        for case in cases
+        for reason in lint_task(case)
+    ]
+    return cases, warnings
+
+
+@dataclass(slots=True)
+class _TaskReader:
+    document: Document
+    entry: TaskFile
+    problems: Problems
+    checks: Mapping[str, CheckKind] | None
+    suite: Suite
+    tools: dict[str, Tool]
+    tools_known: bool
+
+    def case(self, position: int, written: TaskEntry) -> Case:
+        keys: KeyPath = ("tasks", position)
+        tools = self._tools(written, keys)
+        category, listed_as = _category(written)
+        task = self._task(written, keys, {tool.name: tool for tool in tools}, category, listed_as)
+        system = self.entry.system if written.system is UNSET else written.system
+        messages = (Message("user", written.prompt),)
+        xfail = written.xfail
+        return Case(
+            id=written.id,
+            suite=self.suite,
+            source=Source(self.document.path, self.document.line(keys), keys),
+            kind="task",
+            messages=(Message("system", system), *messages) if system else messages,
+            tools=tools,
+            category=category,
+            description=written.description,
+            tags=tuple(dict.fromkeys((*self.entry.tags, *written.tags))),
+            xfail=() if xfail is UNSET or xfail is False else (Xfail(reason="" if xfail is True else xfail),),
+            params={"tool_choice": "auto"} if tools else {},
+            trials=written.trials,
+            task=task,
+        )
+
+    def _tools(self, written: TaskEntry, keys: KeyPath) -> tuple[Tool, ...]:
+        if written.tools is UNSET:
+            return tuple(self.tools.values())
+        table = ToolTable(self.problems)
+        for position, item in enumerate(written.tools):
+            here = (*keys, "tools", position)
+            if not isinstance(item, str):
+                table.add(read_tool(item, here, self.problems), here)
+            elif item in self.tools:
+                table.add(self.tools[item], here)
+            elif self.tools_known:
+                self.problems.add(here, f'the file has no tool "{item}"{suggestion(item, self.tools)}')
+        return tuple(table.tools.values())
+
+    def _task(
+        self, written: TaskEntry, keys: KeyPath, tools: Mapping[str, Tool], category: Category, listed_as: str
+    ) -> Task:
+        sequence = self._sequence(written, keys, tools, category)
+        expected = self._expected(written.expected, keys, tools)
+        if expected is not None and not sequence and category in ("multi_tool", "error_recovery"):
+            sequence = (SequenceStep(1, expected),)
+        turns = len(sequence) or 1
+        expected_turns = turns if written.expected_turns is UNSET else written.expected_turns
+        file_mocks = self._mocks(self.entry.mocks, ("mocks",), tools)
+        own_mocks = {} if written.mocks is UNSET else self._mocks(written.mocks, (*keys, "mocks"), tools)
+        benchmark = written.mocks is UNSET and not self.entry.mocks
+        mocks = {name: (*own_mocks.get(name, ()), *file_mocks.get(name, ())) for name in (*own_mocks, *file_mocks)}
+        if benchmark:
+            mocks = _intermediate_mocks(written.expected_intermediate_values, sequence)
+        return Task(
+            category=category,
+            listed_as=listed_as,
+            expected=expected,
+            sequence=sequence,
+            flows=_flows(written.expected_intermediate_values),
+            expected_turns=expected_turns,
+            turn_limit=max(expected_turns + 2, 5) if written.turn_limit is UNSET else written.turn_limit,
+            order=written.order,
+            completeness=self._completeness(written, keys),
+            strategy=self._strategy(written, keys, listed_as) if category == "ambiguous" else "",
+            mocks=mocks,
+            benchmark_mocks=benchmark,
+            weights=dict(self.entry.weights),
+            reference=written.reference,
+        )
+
+    def _strategy(self, written: TaskEntry, keys: KeyPath, listed_as: str) -> Strategy:
+        """``assumption`` where an ambiguous task names none, as in the benchmark."""
+        if listed_as == "refusal":
+            return "no_tool"
+        named = written.scoring.get("strategy", "assumption") if written.strategy is UNSET else written.strategy
+        for known in _STRATEGIES:
+            if named == known:
+                return known
+        self.problems.add((*keys, "scoring", "strategy"), f"no strategy {named!r}{suggestion(str(named), _STRATEGIES)}")
+        return "assumption"
+
+    def _completeness(self, written: TaskEntry, keys: KeyPath) -> float:
+        value = written.scoring.get("param_completeness", 1.0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            self.problems.add((*keys, "scoring", "param_completeness"), "must be a number from 0 to 1")
+            return 1.0
+        return float(value)
+
+    def _expected(
+        self, written: ExpectedEntry | object, keys: KeyPath, tools: Mapping[str, Tool]
+    ) -> ExpectedCall | None:
+        if not isinstance(written, ExpectedEntry) or written.tool is None:
+            return None
+        params = dict(written.params or {})
+        if written.assignees is not UNSET:
+            params.setdefault("assignees", written.assignees)
+        args = self._args(params, (*keys, "expected", "params"), tools.get(written.tool))
+        return ExpectedCall(written.tool, args, example=None if written.example is UNSET else written.example)
+
+    def _sequence(
+        self, written: TaskEntry, keys: KeyPath, tools: Mapping[str, Tool], category: Category
+    ) -> tuple[SequenceStep, ...]:
+        steps = []
+        entries = written.expected_sequence
+        for position, entry in enumerate(entries):
+            here = (*keys, "expected_sequence", position, "params")
+            args = self._args(entry.params or {}, here, tools.get(entry.tool))
+            call = ExpectedCall(entry.tool, args, example=None if entry.example is UNSET else entry.example)
+            number = position + 1 if entry.step is UNSET else entry.step
+            attempt = entry.attempt or (category == "error_recovery" and _repeated_at_once(written, position))
+            steps.append(SequenceStep(number, call, attempt))
+        return tuple(steps)
+
+    def _args(self, params: Mapping[str, object], keys: KeyPath, tool: Tool | None) -> dict[str, tuple[Check, ...]]:
+        args = {}
+        for name, value in params.items():
+            try:
+                schema = tool.property_schema(name) if tool is not None else None
+                args[name] = compile_argument(value, schema=schema, checks=self.checks)
+            except CheckSpecError as error:
+                self.problems.add((*keys, name, *error.keys), str(error))
+        return args
+
+    def _mocks(
+        self, written: Mapping[str, list[MockEntry]], keys: KeyPath, tools: Mapping[str, Tool]
+    ) -> dict[str, tuple[MockRule, ...]]:
+        return {
+            name: tuple(
+                self._rule(rule, (*keys, name, position), tools.get(name)) for position, rule in enumerate(rules)
+            )
+            for name, rules in written.items()
+        }
+
+    def _rule(self, rule: MockEntry, keys: KeyPath, tool: Tool | None) -> MockRule:
+        given = [key for key in ("result", "error", "raw") if getattr(rule, key) is not UNSET]
+        if len(given) != 1:
+            self.problems.add(keys, "needs exactly one of result, error and raw")
+        error = None if rule.error is UNSET else rule.error
+        times = None if rule.times is UNSET else rule.times
+        recovery = "" if rule.recovery is UNSET else rule.recovery
+        if error is not None and not recovery:
+            recovery = "transient" if times is not None else "correctable"
+        return MockRule(
+            when=self._args(rule.when, (*keys, "when"), tool),
+            result=None if rule.result is UNSET else rule.result,
+            error=error,
+            raw=None if rule.raw is UNSET else rule.raw,
+            times=times,
+            recovery=recovery,
+        )
+
+
+def _category(written: TaskEntry) -> tuple[Category, str]:
+    """The category a task is scored in, and its own name where that is another one."""
+    for known in _CATEGORIES:
+        if written.category == known:
+            return known, ""
+    if written.category == "refusal":
+        return "ambiguous", "refusal"
+    return ("multi_tool" if written.expected_sequence else "single_tool"), written.category
+
+
+def _repeated_at_once(written: TaskEntry, position: int) -> bool:
+    """Benchmark files list the call that fails before the one that is right: the same tool twice in a row."""
+    entries: Sequence[SequenceEntry] = written.expected_sequence
+    if any(entry.attempt for entry in entries) or written.mocks is not UNSET:
+        return False
+    return position + 1 < len(entries) and entries[position + 1].tool == entries[position].tool
+
+
+def _flows(values: Mapping[str, object]) -> tuple[Flow, ...]:
+    return tuple(
+        Flow(int(match[1]), int(match[2]), value)
+        for key, value in values.items()
+        if (match := _INPUT.match(key)) is not None
+    )
+
+
+_RESULT_KEYS = {"get_stock_price": "price", "get_weather": "temp"}
+
+
+def _intermediate_mocks(
+    values: Mapping[str, object], sequence: Sequence[SequenceStep]
+) -> dict[str, tuple[MockRule, ...]]:
+    """``step_N_result`` as the answer to the call of step N, where its literal arguments are given."""
+    mocks: dict[str, tuple[MockRule, ...]] = {}
+    for key, value in values.items():
+        match = _RESULT.match(key)
+        step = next((step for step in sequence if match and step.number == int(match[1])), None)
+        if step is None or step.call.name == "calculate":
+            continue
+        literal = {
+            name: checks for name, checks in step.call.args.items() if not any(check.name == "uses" for check in checks)
+        }
+        rule = MockRule(when=literal, result={_RESULT_KEYS.get(step.call.name, "result"): value})
+        mocks[step.call.name] = (*mocks.get(step.call.name, ()), rule)
+    return mocks

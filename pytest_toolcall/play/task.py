@@ -1,0 +1,88 @@
+"""The driver of tasks: lets the model talk until it stops, answered by mock tools."""
+
+from __future__ import annotations
+
+import time
+
+from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.replies import Reply
+from pytest_toolcall.core.tasks import MockedCall, TaskTurn
+from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
+from pytest_toolcall.judge.calls import call_findings
+from pytest_toolcall.judge.tasks import TaskVerdict, judge_task
+from pytest_toolcall.play.conversation import Conversation
+from pytest_toolcall.play.mock_tools import MockTools
+
+
+async def play_task(case: Case, conversation: Conversation, tools: MockTools) -> TrialVerdict:
+    """Hold the conversation of one trial and judge it as a whole.
+
+    A task without a sequence is one request, whose calls are answered for the record. One with a sequence goes on until
+    a response without calls, one that cannot be read, or the turn limit.
+    """
+    assert case.task is not None
+    started = time.perf_counter()
+    turns: list[TaskTurn] = []
+    failure: EndpointError | None = None
+    limit = case.task.turn_limit if case.task.sequence else 1
+    while len(turns) < limit:
+        try:
+            exchange = await conversation.ask()
+        except EndpointError as error:
+            failure = error
+            break
+        reply = exchange.reply
+        results = () if reply.outcome == "malformed" else _answer(reply, conversation, tools)
+        turns.append(TaskTurn(reply, results))
+        if reply.outcome != "call":
+            break
+    duration = time.perf_counter() - started
+    if failure is not None:
+        steps = (*(_step(case, turn, None) for turn in turns), StepVerdict("errored", False, str(failure)))
+        return TrialVerdict(
+            "errored", None, steps, tuple(conversation.exchanges), duration, str(failure), error_kind=failure.kind
+        )
+    prompt = "\n".join(message.content for message in case.messages if message.role == "user")
+    verdict = judge_task(case.task, turns, case.tools, prompt, stopped=not turns[-1].reply.calls)
+    return TrialVerdict(
+        outcome="passed" if verdict.passed else "failed",
+        score=verdict.score,
+        steps=tuple(_step(case, turn, verdict if turn is turns[-1] else None) for turn in turns),
+        exchanges=tuple(conversation.exchanges),
+        duration_s=duration,
+        reason=verdict.reason,
+        failure_modes=verdict.failure_modes,
+        scores=verdict.scores,
+    )
+
+
+def _answer(reply: Reply, conversation: Conversation, tools: MockTools) -> tuple[MockedCall, ...]:
+    """Answer every call of a response, in order."""
+    answered = []
+    for position, call in enumerate(reply.calls):
+        result = tools.answer(call.name, call.arguments or {})
+        conversation.answer(position, result.result)
+        answered.append(result)
+    return tuple(answered)
+
+
+def _step(case: Case, turn: TaskTurn, verdict: TaskVerdict | None) -> StepVerdict:
+    """A response as a step of the record; only the last one carries the verdict on the whole."""
+    reply = turn.reply
+    remarks = list(reply.remarks)
+    if reply.outcome == "no_call" and not reply.text.strip():
+        remarks.append("empty_answer")
+    if verdict is not None:
+        remarks += verdict.remarks
+    return StepVerdict(
+        outcome=reply.outcome,
+        passed=verdict is None or verdict.passed,
+        reason="" if verdict is None else verdict.reason,
+        calls=call_findings(reply.calls, case.tools),
+        failure_mode=verdict.failure_modes[0] if verdict is not None and verdict.failure_modes else "",
+        remarks=tuple(dict.fromkeys(remarks)),
+        text=reply.text,
+        finish_reason=reply.finish_reason,
+        results=tuple(result.result for result in turn.results),
+    )

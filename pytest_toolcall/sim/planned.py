@@ -1,0 +1,155 @@
+"""What is expected of the next response, for every kind of case: the ground that all faults stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_toolcall.core.cases import Case, ExpectedCall, Step
+from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.tasks import SequenceStep, Task
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.judge.arguments import Argument, NoSuchResult, Result, problems_of, used_value
+from pytest_toolcall.judge.reference import NoReference, right_answer, right_arguments
+from pytest_toolcall.judge.tokens import has_token
+from pytest_toolcall.sim.answers import Situation
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One call that is right now. ``place`` names it within the case, ``named`` is what checks name of its arguments."""
+
+    place: int
+    expected: ExpectedCall
+    arguments: dict[str, Json]
+    named: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The right next response: calls, or a text. ``after_error``: the newest result was an injected error."""
+
+    calls: tuple[PlannedCall, ...] = ()
+    text: str = ""
+    after_error: bool = False
+
+
+def tools_of(situation: Situation) -> dict[str, Tool]:
+    return {tool.name: tool for tool in situation.case.tools}
+
+
+def planned(situation: Situation) -> Planned:
+    """The right next response of a case at this point of its conversation."""
+    if situation.case.task is not None:
+        return _planned_task(situation.case.task, situation)
+    return _planned_step(situation)
+
+
+def expected_calls(case: Case) -> list[ExpectedCall]:
+    """Every call that the case expects, in the order of their places."""
+    if case.task is None:
+        return [
+            call for step in case.steps if step.expects_call for call in step.alternatives[0].calls if not call.optional
+        ]
+    if case.task.sequence:
+        return [step.call for step in case.task.sequence]
+    return [] if case.task.expected is None else [case.task.expected]
+
+
+def _planned_step(situation: Situation) -> Planned:
+    steps = situation.case.steps
+    step = steps[situation.turn] if situation.turn < len(steps) else Step()
+    if not step.expects_call:
+        return Planned(text=right_answer(step))
+    before = sum(
+        not call.optional
+        for earlier in steps[: situation.turn]
+        if earlier.expects_call
+        for call in earlier.alternatives[0].calls
+    )
+    required = [call for call in step.alternatives[0].calls if not call.optional]
+    tools = tools_of(situation)
+    return Planned(
+        tuple(
+            PlannedCall(before + number, call, *right_arguments(call, tools.get(call.name), situation.results))
+            for number, call in enumerate(required)
+        )
+    )
+
+
+def _planned_task(task: Task, situation: Situation) -> Planned:
+    text = task.reference or "That is done."
+    if not task.sequence:
+        if task.expected is None or situation.turn:
+            return Planned(text=text)
+        return Planned((_task_call(0, task.expected, situation),))
+    done, after_error = _progress(task, situation)
+    if done >= len(task.sequence):
+        return Planned(text=_told(task, situation), after_error=after_error)
+    together = task.sequence[done:] if task.expected_turns < len(task.sequence) else task.sequence[done : done + 1]
+    calls = []
+    for number, step in enumerate(together):
+        if not _ready(step, situation.results):
+            break
+        calls.append(_task_call(done + number, step.call, situation))
+    return Planned(tuple(calls), after_error=after_error)
+
+
+def _progress(task: Task, situation: Situation) -> tuple[int, bool]:
+    """How many steps are done, and whether the newest result was an error: an attempt is done once it was answered by
+    one, any other step is to be made again."""
+    done, after_error = 0, False
+    for result in situation.results:
+        after_error = is_error(result.value)
+        if done < len(task.sequence) and (not after_error or task.sequence[done].attempt):
+            done += 1
+    return done, after_error
+
+
+def is_error(result: Json) -> bool:
+    return isinstance(result, Mapping) and result.keys() == {"error"}
+
+
+def _ready(step: SequenceStep, results: Sequence[Result]) -> bool:
+    for checks in step.call.args.values():
+        for check in checks:
+            if check.name == "uses":
+                try:
+                    used_value(check.spec, results)
+                except NoSuchResult:
+                    return False
+    return True
+
+
+def _told(task: Task, situation: Situation) -> str:
+    """The last result in words, as a model that read it would give."""
+    last = situation.results[-1].value if situation.results else None
+    return task.reference or f"That is done: {last}"
+
+
+def _task_call(place: int, expected: ExpectedCall, situation: Situation) -> PlannedCall:
+    """A right call. In tasks a value flows as a token, so an example text that carries it stands as it is."""
+    tool = tools_of(situation).get(expected.name)
+    try:
+        arguments, named = right_arguments(expected, tool, situation.results)
+    except (NoReference, NoSuchResult):
+        arguments, named = dict(expected.example or {}), {}
+    for name, checks in expected.args.items():
+        example = (expected.example or {}).get(name)
+        if any(check.name == "uses" for check in checks) and has_token(arguments.get(name), example):
+            arguments[name] = named[name] = example
+    return PlannedCall(place, expected, arguments, named)
+
+
+def wrong_in(case: Case, call: PlannedCall, name: str, changed: Mapping[str, Json], results: Sequence[Result]) -> bool:
+    """Whether a changed argument is wrong by the case's own checks."""
+    tool = case.tool(call.expected.name)
+    schema = tool.property_schema(name) if tool is not None else None
+    value = Argument(name in changed, changed.get(name), schema, results)
+    for check in call.expected.args[name]:
+        if case.task is not None and check.name == "uses":
+            if not has_token(used_value(check.spec, results), changed.get(name)):
+                return True
+        elif problems_of((check,), value):
+            return True
+    return False
