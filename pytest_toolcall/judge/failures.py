@@ -41,8 +41,11 @@ _BY_KEYWORD = {
 }
 
 
-def step_failure(step: Step, reply: Reply, verdict: CallsVerdict, tools: Sequence[Tool]) -> str:
-    """The failure mode of a step that did not pass."""
+def step_failure(
+    step: Step, reply: Reply, verdict: CallsVerdict, tools: Sequence[Tool], *, after_results: bool = False
+) -> str:
+    """The failure mode of a step that did not pass; empty for an answer whose text is wrong without any result that it
+    could have come from, since no label names that."""
     if reply.outcome == "malformed":
         return "malformed_call"
     if not reply.calls and (not reply.text.strip() or reply.cut_off or "filtered" in reply.remarks):
@@ -51,7 +54,7 @@ def step_failure(step: Step, reply: Reply, verdict: CallsVerdict, tools: Sequenc
     if any(call.name not in offered for call in reply.calls):
         return "made_up_tool"
     if not step.expects_call:
-        return "unnecessary_tool_call" if reply.calls else "data_flow_error"
+        return "unnecessary_tool_call" if reply.calls else "data_flow_error" if after_results else ""
     if not reply.calls:
         return "incorrect_refusal"
     option = step.alternatives[verdict.chosen]

@@ -40,7 +40,7 @@ def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequenc
         answers=verdict.answers,
         calls=call_findings(reply.calls, tools),
         comparison=verdict.comparison,
-        failure_mode="" if passed else step_failure(step, reply, verdict, tools),
+        failure_mode="" if passed else step_failure(step, reply, verdict, tools, after_results=bool(results)),
         remarks=tuple(dict.fromkeys(remarks)),
         text=reply.text,
         finish_reason=reply.finish_reason,

@@ -13,6 +13,7 @@ from pytest_toolcall.endpoint.client import Endpoint
 from pytest_toolcall.endpoint.models_file import ModelEntry
 from pytest_toolcall.endpoint.replay import ReplayEndpoint
 from pytest_toolcall.endpoint.settings import EndpointSettings, Provider, resolve
+from pytest_toolcall.endpoint.wires import wire_named
 from pytest_toolcall.sim.faults import FAULTS
 
 SIMULATED = "sim:"
@@ -69,7 +70,7 @@ class Request:
         if name.startswith(REPLAY):
             self._replay(name)
         else:
-            self.settings(name)
+            wire_named(self.settings(name).wire)
 
     def open(self, name: str, cases: Sequence[Case]) -> AnyEndpoint:
         """The endpoint of a model. A simulated one answers from ``cases``, in process, through the same HTTP client."""

@@ -60,7 +60,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def _concerns(config: pytest.Config) -> bool:
     """Whether this run is the plugin's business: a model, a models file, or a case file on the command line."""
-    if any(config.getoption(name) or config.getini(name) for name in ("toolcall_model", "toolcall_models")):
+    options = ("toolcall_model", "toolcall_models", "toolcall_suite")
+    if any(config.getoption(name) or config.getini(name) for name in options):
         return True
     return any(Path(arg.split("::", 1)[0]).suffix.lower() in SUFFIXES for arg in config.args)
 

@@ -18,6 +18,15 @@ def _case_item(request: pytest.FixtureRequest) -> Any:
     return node if hasattr(node, "case") and hasattr(node, "model") and hasattr(node, "toolcall") else None
 
 
+def _test_id(request: pytest.FixtureRequest, model: str) -> str:
+    """The test's name in recordings: without the model, so that a replay under another name finds it."""
+    nodeid: str = request.node.nodeid
+    for written, left in ((f"[{model}]", ""), (f"[{model}-", "["), (f"-{model}]", "]"), (f"-{model}-", "-")):
+        if written in nodeid:
+            return nodeid.replace(written, left, 1)
+    return nodeid
+
+
 @pytest.fixture
 def toolcall_model(request: pytest.FixtureRequest) -> str:
     """The name of the model under test; a test that asks for it runs once for every ``--model``."""
@@ -49,5 +58,5 @@ def conversation(request: pytest.FixtureRequest, toolcall_model: str, mock_tools
     from pytest_toolcall.plugin.session import session_of
 
     session = session_of(request.config)
-    live: LiveConversation = LiveConversation(session, toolcall_model, request.node.nodeid, mock_tools)
+    live: LiveConversation = LiveConversation(session, toolcall_model, _test_id(request, toolcall_model), mock_tools)
     yield live

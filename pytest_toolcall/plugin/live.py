@@ -43,10 +43,12 @@ class LiveConversation:
 
     def send(self, text: str | None = None) -> Reply:
         """Say ``text`` (or nothing further, after `answer`) and wait for the reply."""
+        __tracebackhide__ = True
         return self._start(text).result().reply
 
     async def asend(self, text: str | None = None) -> Reply:
         """`send` for async tests."""
+        __tracebackhide__ = True
         return (await asyncio.wrap_future(self._start(text))).reply
 
     def _start(self, text: str | None) -> Future[Exchange]:

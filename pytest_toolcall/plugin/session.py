@@ -130,10 +130,10 @@ class ToolcallSession:
             return
         for model in self.models:
             self.request.check(model)
-        named = named_case_files(self.config)
+        named = [path.name for path in named_case_files(self.config)] or list(self.options.suites)
         if not self.models and named:
             raise UsageError(
-                f"{named[0].name}: no model to ask; name one with --model NAME (or ini toolcall_model), "
+                f"{named[0]}: no model to ask; name one with --model NAME (or ini toolcall_model), "
                 "for example --model sim:reference, --model openai:gpt-5-mini"
             )
 
@@ -178,8 +178,11 @@ class ToolcallSession:
         self.warnings.extend(map(str, problems))
 
     def add_marker(self, item: pytest.Item, marker: str) -> None:
-        """Mark an item; the name is registered first, so that ``--strict-markers`` accepts groups and tags."""
-        name = str(marker)
+        """Mark an item; the name is registered first, so that ``--strict-markers`` accepts groups and tags.
+
+        A blank becomes an underscore, since ``-m`` cannot name a marker with blanks.
+        """
+        name = "_".join(marker.split())
         if name not in self._markers:
             self._markers.add(name)
             self.config.addinivalue_line("markers", f"{name}: cases of pytest-toolcall")

@@ -130,7 +130,8 @@ def test_a_right_partial_expectation_is_left_alone(call: ExpectedCall) -> None:
 
 
 def test_an_argument_behind_a_reference_an_option_or_an_open_schema_is_no_typo() -> None:
-    body = {"type": "object", "properties": {"a": {}}}
+    body: Json = {"type": "object", "properties": {"a": {}}}
+    parameters: dict[str, Json]
     for parameters in (
         {"$ref": "#/$defs/a", "$defs": {"a": body}},
         {"properties": {"b": {}}, "allOf": [body]},
