@@ -12,6 +12,7 @@ from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
 
 if TYPE_CHECKING:
+    from pytest_toolcall.core.dialogues import Dialogue
     from pytest_toolcall.core.tasks import Task
 
 Kind = Literal["steps", "task", "dialogue"]
@@ -106,7 +107,7 @@ class Case:
     """One conversation to hold and judge; ``id`` is unique in its suite.
 
     ``group`` (suites of steps) and ``category`` (tasks) are the tables a case is counted in. ``params`` are request
-    parameters this case asks for. ``steps`` belong to kind ``steps``, ``task`` to kind ``task``.
+    parameters this case asks for. ``steps`` belong to kind ``steps``, ``task`` and ``dialogue`` to those.
     """
 
     id: str
@@ -124,6 +125,7 @@ class Case:
     params: Mapping[str, Json] = field(default_factory=dict)
     trials: int = 1
     task: Task | None = None
+    dialogue: Dialogue | None = None
 
     def tool(self, name: str) -> Tool | None:
         """The offered tool of that name, compared letter for letter."""

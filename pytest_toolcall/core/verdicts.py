@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Exchange, Outcome
+
+if TYPE_CHECKING:
+    from pytest_toolcall.core.dialogues import DialogueFindings
 
 TrialOutcome = Literal["passed", "failed", "errored"]
 
@@ -70,7 +73,10 @@ class StepVerdict:
 
 @dataclass(frozen=True, slots=True)
 class TrialVerdict:
-    """One independent repetition of a case. ``score`` is None when errored; ``scores`` holds its parts (tasks)."""
+    """One independent repetition of a case. ``score`` is None when errored; ``scores`` holds its parts (tasks).
+
+    ``dialogue`` is what was graded in a dialogue, ``judge_exchanges`` what the judge model was asked for it.
+    """
 
     outcome: TrialOutcome
     score: float | None
@@ -81,3 +87,5 @@ class TrialVerdict:
     failure_modes: tuple[str, ...] = ()
     error_kind: str = ""
     scores: Mapping[str, Json] = field(default_factory=dict)
+    dialogue: DialogueFindings | None = None
+    judge_exchanges: tuple[Exchange, ...] = ()

@@ -62,6 +62,42 @@ class ApiCallRecord(msgspec.Struct, frozen=True):
     attempts: int = 1
 
 
+class AssertionRecord(msgspec.Struct, frozen=True):
+    """One assertion of a dialogue; ``score`` is 1 or 0, null where the judge could not say."""
+
+    turn: int
+    type: str
+    value: str
+    weight: float
+    score: float | None
+    reason: str = ""
+
+
+class CriterionRecord(msgspec.Struct, frozen=True):
+    """One criterion of a rubric file as the judge saw it."""
+
+    name: str
+    passed: bool
+    explanation: str = ""
+
+
+class RubricRecord(msgspec.Struct, frozen=True):
+    """A rubric file as the judge saw it; ``score`` is null where the judge could not say."""
+
+    rubric: str
+    score: float | None
+    criteria: list[CriterionRecord] = []
+    reason: str = ""
+
+
+class LineRecord(msgspec.Struct, frozen=True):
+    """One line of a dialogue's transcript; ``calls`` are the tool calls beside the text, as text."""
+
+    role: str
+    text: str
+    calls: list[str] = []
+
+
 class TrialRecord(msgspec.Struct, frozen=True):
     """One independent repetition; ``score`` is null when errored."""
 
@@ -75,6 +111,10 @@ class TrialRecord(msgspec.Struct, frozen=True):
     failure_modes: list[str] = []
     scores: dict[str, Any] = {}
     api_calls: list[ApiCallRecord] = []
+    judge_calls: list[ApiCallRecord] = []
+    assertions: list[AssertionRecord] = []
+    rubric: RubricRecord | None = None
+    transcript: list[LineRecord] = []
 
 
 class PlannedStep(msgspec.Struct, frozen=True):
@@ -137,11 +177,14 @@ def case_record(
 ) -> CaseRecord:
     """The record of a case from the verdicts of its trials, before pytest has had its word on xfail.
 
-    A case passes when every scored trial passes; one with no scored trial is errored.
+    A case passes when every scored trial passes, a dialogue when its ``min_pass_rate`` of them do; one with no scored
+    trial is errored.
     """
     scored = [trial for trial in trials if trial.outcome != "errored"]
     failed = [trial for trial in scored if trial.outcome == "failed"]
-    outcome: CaseOutcome = "errored" if not scored else "failed" if failed else "passed"
+    wanted = case.dialogue.min_pass_rate if case.dialogue is not None else 1.0
+    enough = bool(scored) and (len(scored) - len(failed)) / len(scored) >= wanted - 1e-9
+    outcome: CaseOutcome = "errored" if not scored else "passed" if enough else "failed"
     telling = failed or [trial for trial in trials if trial.outcome == "errored"]
     scores = [trial.score for trial in scored if trial.score is not None]
     return CaseRecord(
@@ -180,7 +223,28 @@ def _trial_record(trial: TrialVerdict) -> TrialRecord:
         failure_modes=list(trial.failure_modes),
         scores=dict(trial.scores),
         api_calls=[_api_call_record(exchange) for exchange in trial.exchanges],
+        judge_calls=[_api_call_record(exchange) for exchange in trial.judge_exchanges],
+        **_dialogue_fields(trial),
     )
+
+
+def _dialogue_fields(trial: TrialVerdict) -> dict[str, Any]:
+    found = trial.dialogue
+    if found is None:
+        return {}
+    rubric = found.rubric
+    return {
+        "assertions": [AssertionRecord(a.turn, a.type, a.value, a.weight, a.score, a.reason) for a in found.assertions],
+        "rubric": None
+        if rubric is None
+        else RubricRecord(
+            rubric.rubric,
+            rubric.score,
+            [CriterionRecord(c.name, c.passed, c.explanation) for c in rubric.criteria],
+            rubric.reason,
+        ),
+        "transcript": [LineRecord(line.role, line.text, list(line.calls)) for line in found.transcript],
+    }
 
 
 def _step_record(step: StepVerdict) -> StepRecord:

@@ -1,0 +1,124 @@
+"""Dialogues: user turns with assertions, rubrics and trials (kind ``dialogue``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pytest_toolcall.core.cases import CallSet
+from pytest_toolcall.core.tasks import MockRule
+
+AssertionType = Literal["contains", "regex", "llm-rubric", "calls", "no_call"]
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One thing that must hold of the model's response to a turn.
+
+    ``value`` is the substring, the pattern or the grading criterion; ``calls`` holds acceptable sets of calls.
+    """
+
+    type: AssertionType
+    value: str = ""
+    weight: float = 1.0
+    case_insensitive: bool = False
+    calls: tuple[CallSet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One user message; without assertions it is sent and not graded. ``reference`` is a right answer text."""
+
+    content: str
+    assertions: tuple[Assertion, ...] = ()
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One ``##`` heading of a rubric file and the bullets under it."""
+
+    name: str
+    points: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """A rubric file: judged once a trial, on the whole transcript."""
+
+    name: str
+    text: str
+    criteria: tuple[Criterion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """What a dialogue says and is graded by.
+
+    A trial passes at ``pass_threshold``, the case when at least ``min_pass_rate`` of the scored trials do. ``timeout_s``
+    is for one turn. ``mocks`` answer the calls a turn makes.
+    """
+
+    turns: tuple[Turn, ...]
+    rubric: Rubric | None = None
+    pass_threshold: float = 0.8
+    min_pass_rate: float = 0.8
+    timeout_s: float = 120.0
+    mocks: Mapping[str, tuple[MockRule, ...]] = field(default_factory=dict)
+
+    @property
+    def needs_judge(self) -> bool:
+        """A judge model has to be asked."""
+        return self.rubric is not None or any(
+            assertion.type == "llm-rubric" for turn in self.turns for assertion in turn.assertions
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionFinding:
+    """How one assertion came out. ``score`` is 1 or 0, None where the judge could not say."""
+
+    turn: int
+    type: AssertionType
+    value: str
+    weight: float
+    score: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionFinding:
+    """One criterion of a rubric as the judge saw it."""
+
+    name: str
+    passed: bool
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RubricFinding:
+    """A rubric as the judge saw it; ``score`` is None where the judge could not say, ``reason`` then says why."""
+
+    rubric: str
+    score: float | None
+    criteria: tuple[CriterionFinding, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a transcript, for people: who said what. ``role`` may be ``tool``."""
+
+    role: str
+    text: str
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueFindings:
+    """Everything that was graded in one trial."""
+
+    assertions: tuple[AssertionFinding, ...] = ()
+    rubric: RubricFinding | None = None
+    transcript: tuple[Line, ...] = ()
