@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from pytest_toolcall.casefile.document import Document, fold_lines
 from pytest_toolcall.casefile.problems import Problems, suggestion
@@ -87,7 +87,7 @@ class _FileReader:
             category=written.category,
             description=written.description,
             tags=tags,
-            xfail=_xfail(written),
+            xfail=xfail_of(written.xfail),
             params={**self.entry.params, **written.params} if self.entry.params or written.params else {},
             trials=written.trials,
         )
@@ -184,8 +184,8 @@ class _FileReader:
             self.problems.add(keys, "cannot begin or end with a blank")
 
 
-def _xfail(written: CaseEntry) -> tuple[Xfail, ...]:
-    value = written.xfail
+def xfail_of(value: bool | str | XfailEntry | list[XfailEntry] | UnsetType) -> tuple[Xfail, ...]:
+    """Known failures in any of their written forms."""
     if value is UNSET or value is False:
         return ()
     if value is True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +19,20 @@ from pytest_toolcall.judge.arguments import CheckKind
 Read = Callable[..., tuple[Sequence[Case], Sequence[Problem]]]
 """``read(document, *, checks, toolboxes)``: cases and warnings, or `CaseFileError` with every problem."""
 
+ReadPath = Callable[[Path], tuple[Sequence[Case], Sequence[Problem]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """One case format. A document is in it when its top-level keys hold all of one of ``shapes`` (in JSON Lines, the
     keys of the first line); messages name the first shape. ``module`` has the function ``read`` and is imported when
-    such a file is met."""
+    such a file is met. A file whose name fits ``file_name`` is in the format whatever it holds, so that the format can
+    say more of a broken one than that it is broken: the module's function ``read_path`` reads it."""
 
     name: str
     module: str
     shapes: tuple[tuple[str, ...], ...]
+    file_name: str = ""
 
     @property
     def main_keys(self) -> tuple[str, ...]:
@@ -42,15 +47,25 @@ class Format:
         module_read = cast(Read, importlib.import_module(self.module).read)
         return module_read(document, checks=checks, toolboxes=toolboxes)
 
+    def owns(self, path: Path) -> bool:
+        return bool(self.file_name) and re.fullmatch(self.file_name, path.name, re.IGNORECASE) is not None
 
-def _format(name: str, module: str, *shapes: str) -> Format:
-    return Format(name, f"pytest_toolcall.casefile.{module}", tuple(tuple(shape.split()) for shape in shapes))
+    def read_path(self, path: Path) -> tuple[Sequence[Case], Sequence[Problem]]:
+        return cast(ReadPath, importlib.import_module(self.module).read_path)(path)
+
+
+def _format(name: str, module: str, *shapes: str, file_name: str = "") -> Format:
+    listed = tuple(tuple(shape.split()) for shape in shapes)
+    return Format(name, f"pytest_toolcall.casefile.{module}", listed, file_name)
 
 
 FORMATS: tuple[Format, ...] = (
     _format("tasks", "tasks", "tasks"),
+    _format("evals", "evals", "name turns"),
     _format("native", "native", "cases", "suite version", "id expect", "id steps"),
     _format("toolbox", "toolbox", "tools"),
+    _format("bfcl", "bfcl", "id question function", file_name=r"BFCL_v\d+_.+\.jsonl?"),
+    _format("transcripts", "transcripts", "data_index request response"),
 )
 """Every format; the first that recognises a document reads it."""
 
@@ -75,6 +90,10 @@ def read_file(
     `UnknownShapeError` for a file that is in no case format.
     """
     with paused_gc():
+        owner = next((known for known in FORMATS if known.owns(path)), None)
+        if owner is not None:
+            cases, warnings = owner.read_path(path)
+            return CaseFile(path, owner.name, tuple(cases), tuple(warnings))
         document = read_document(path)
         keys = set(document.top_keys)
         found = next((known for known in FORMATS if known.recognises(keys)), None)

@@ -50,9 +50,9 @@ class StepReader:
         self._one_kind(entry, keys)
         if expect.calls is UNSET:
             return Step((), self._text(expect, here), entry.reference)
-        first = self._call_set(expect.calls, entry.results, here, (*keys, "results"))
+        first = self.call_set(expect.calls, entry.results, here, (*keys, "results"))
         others = (
-            self._call_set(other.calls, other.results, inside, (*inside, "results"))
+            self.call_set(other.calls, other.results, inside, (*inside, "results"))
             for position, other in enumerate(expect.alternatives)
             for inside in [(*here, "alternatives", position)]
         )
@@ -78,9 +78,10 @@ class StepReader:
             if entry.results is not UNSET:
                 problems.add((*keys, "results"), "answer calls, and no_call has none")
 
-    def _call_set(
+    def call_set(
         self, calls: Sequence[CallEntry], results: list[Json] | UnsetType, keys: KeyPath, results_keys: KeyPath
     ) -> CallSet:
+        """One acceptable set of calls, and the scripted results where there are any."""
         here = (*keys, "calls")
         if not calls:
             if self.problems.whole(here):

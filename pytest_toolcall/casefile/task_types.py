@@ -72,13 +72,14 @@ class TaskEntry(Entry):
         default_factory=list
     )
     expected_turns: Annotated[
-        Positive | UnsetType, Meta(description="Responses with calls that a chain needs; one a step where left out.")
+        int | UnsetType, Meta(description="Responses with calls that a chain needs; one a step where left out.")
     ] = UNSET
     expected_intermediate_values: Annotated[
         dict[str, Any], Meta(description="step_N_result, and step_M_input_from_step_N, as benchmark files have them.")
     ] = field(default_factory=dict)
     scoring: Annotated[
-        dict[str, Any], Meta(description="param_completeness and strategy are read, a benchmark's flags are not.")
+        dict[str, Any],
+        Meta(description="Read are param_completeness, strategy and strict_compliance; other flags are not."),
     ] = field(default_factory=dict)
     strategy: Annotated[
         Literal["no_tool", "underspecified", "assumption"] | UnsetType,

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from msgspec import UNSET
 
 from pytest_toolcall.casefile.document import Document
+from pytest_toolcall.casefile.mocks import MockReader
 from pytest_toolcall.casefile.problems import Problems, suggestion
 from pytest_toolcall.casefile.shape import shaped
-from pytest_toolcall.casefile.task_types import ExpectedEntry, MockEntry, SequenceEntry, TaskEntry, TaskFile
+from pytest_toolcall.casefile.task_types import ExpectedEntry, SequenceEntry, TaskEntry, TaskFile
 from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, read_tool
 from pytest_toolcall.core.cases import Case, Check, ExpectedCall, KeyPath, Source, Suite, Xfail
 from pytest_toolcall.core.errors import Problem
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tasks import Category, Flow, MockRule, SequenceStep, Strategy, Task
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CheckKind, CheckSpecError, compile_argument
+from pytest_toolcall.judge.arguments import CheckKind
 from pytest_toolcall.judge.task_lint import lint_task
 
 _CATEGORIES: tuple[Category, ...] = ("single_tool", "multi_tool", "schema_compliance", "error_recovery", "ambiguous")
@@ -121,8 +122,9 @@ class _TaskReader:
             sequence = (SequenceStep(1, expected),)
         turns = len(sequence) or 1
         expected_turns = turns if written.expected_turns is UNSET else written.expected_turns
-        file_mocks = self._mocks(self.entry.mocks, ("mocks",), tools)
-        own_mocks = {} if written.mocks is UNSET else self._mocks(written.mocks, (*keys, "mocks"), tools)
+        reader = MockReader(self.problems, self.checks, tools)
+        file_mocks = reader.rules(self.entry.mocks, ("mocks",))
+        own_mocks = {} if written.mocks is UNSET else reader.rules(written.mocks, (*keys, "mocks"))
         benchmark = written.mocks is UNSET and not self.entry.mocks
         mocks = {name: (*own_mocks.get(name, ()), *file_mocks.get(name, ())) for name in (*own_mocks, *file_mocks)}
         if benchmark:
@@ -170,7 +172,7 @@ class _TaskReader:
         params = dict(written.params or {})
         if written.assignees is not UNSET:
             params.setdefault("assignees", written.assignees)
-        args = self._args(params, (*keys, "expected", "params"), tools.get(written.tool))
+        args = self._args(params, (*keys, "expected", "params"), written.tool, tools)
         return ExpectedCall(written.tool, args, example=None if written.example is UNSET else written.example)
 
     def _sequence(
@@ -180,50 +182,17 @@ class _TaskReader:
         entries = written.expected_sequence
         for position, entry in enumerate(entries):
             here = (*keys, "expected_sequence", position, "params")
-            args = self._args(entry.params or {}, here, tools.get(entry.tool))
+            args = self._args(entry.params or {}, here, entry.tool, tools)
             call = ExpectedCall(entry.tool, args, example=None if entry.example is UNSET else entry.example)
             number = position + 1 if entry.step is UNSET else entry.step
             attempt = entry.attempt or (category == "error_recovery" and _repeated_at_once(written, position))
             steps.append(SequenceStep(number, call, attempt))
         return tuple(steps)
 
-    def _args(self, params: Mapping[str, object], keys: KeyPath, tool: Tool | None) -> dict[str, tuple[Check, ...]]:
-        args = {}
-        for name, value in params.items():
-            try:
-                schema = tool.property_schema(name) if tool is not None else None
-                args[name] = compile_argument(value, schema=schema, checks=self.checks)
-            except CheckSpecError as error:
-                self.problems.add((*keys, name, *error.keys), str(error))
-        return args
-
-    def _mocks(
-        self, written: Mapping[str, list[MockEntry]], keys: KeyPath, tools: Mapping[str, Tool]
-    ) -> dict[str, tuple[MockRule, ...]]:
-        return {
-            name: tuple(
-                self._rule(rule, (*keys, name, position), tools.get(name)) for position, rule in enumerate(rules)
-            )
-            for name, rules in written.items()
-        }
-
-    def _rule(self, rule: MockEntry, keys: KeyPath, tool: Tool | None) -> MockRule:
-        given = [key for key in ("result", "error", "raw") if getattr(rule, key) is not UNSET]
-        if len(given) != 1:
-            self.problems.add(keys, "needs exactly one of result, error and raw")
-        error = None if rule.error is UNSET else rule.error
-        times = None if rule.times is UNSET else rule.times
-        recovery = "" if rule.recovery is UNSET else rule.recovery
-        if error is not None and not recovery:
-            recovery = "transient" if times is not None else "correctable"
-        return MockRule(
-            when=self._args(rule.when, (*keys, "when"), tool),
-            result=None if rule.result is UNSET else rule.result,
-            error=error,
-            raw=None if rule.raw is UNSET else rule.raw,
-            times=times,
-            recovery=recovery,
-        )
+    def _args(
+        self, params: Mapping[str, object], keys: KeyPath, tool: str, tools: Mapping[str, Tool]
+    ) -> dict[str, tuple[Check, ...]]:
+        return MockReader(self.problems, self.checks, tools).checks(params, keys, tool)
 
 
 def _category(written: TaskEntry) -> tuple[Category, str]:

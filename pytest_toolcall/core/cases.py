@@ -71,15 +71,32 @@ class CallSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Dialect:
+    """Rules of somebody else's by which a step is judged in place of the native ones (table in ``judge/steps.py``).
+
+    ``name``     whose rules. ``kind``  what they are to look for, in their own words.
+    ``answers``  what they compare with, as their author wrote it.
+    ``strict``   the native rules judge after all, and the verdict notes where the dialect disagrees.
+    """
+
+    name: str
+    kind: str
+    answers: Json = ()
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One expected model response: any one of ``alternatives``, or no call where there are none.
 
     ``text`` holds checks of the answer's text and applies to no-call steps. ``reference`` is a right answer text.
+    ``dialect`` are the rules that judge it, where it is not the native ones.
     """
 
     alternatives: tuple[CallSet, ...] = ()
     text: tuple[Check, ...] = ()
     reference: str = ""
+    dialect: Dialect | None = None
 
     @property
     def expects_call(self) -> bool:

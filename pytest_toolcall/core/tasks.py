@@ -56,7 +56,8 @@ class Task:
     """What a task expects.
 
     One request where ``sequence`` is empty, else the model is asked until it stops calling or ``turn_limit`` responses
-    have been made. ``completeness`` is the share of required parameters that is enough; ``weights`` are those of the
+    have been made. ``completeness`` is the share of required parameters that is enough; ``refusable``: what is
+    asked for breaks the tool's schema, so an answer that says so is right as well; ``weights`` are those of the
     composite. ``benchmark_mocks``: the file brings no mocks, so the built-in tools of its benchmark answer what its
     rules do not.
     """
@@ -71,6 +72,7 @@ class Task:
     order: Literal["any", "strict"] = "any"
     completeness: float = 1.0
     strategy: Strategy = ""
+    refusable: bool = False
     mocks: Mapping[str, tuple[MockRule, ...]] = field(default_factory=dict)
     benchmark_mocks: bool = False
     weights: Mapping[str, float] = field(default_factory=dict)

@@ -54,6 +54,7 @@ class StepVerdict:
     ``answers``      for each actual call, by position, the expected call it answers in alternative ``chosen``; the
                      scripted results follow it. None for a call that answers none.
     ``results``      what mock tools answered, by position (tasks).
+    ``dissent``      what other rules say of the response, where they were asked and say otherwise.
     """
 
     outcome: Outcome
@@ -69,6 +70,7 @@ class StepVerdict:
     text: str = ""
     finish_reason: str = ""
     results: tuple[Json, ...] = ()
+    dissent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

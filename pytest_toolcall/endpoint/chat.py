@@ -7,21 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_toolcall.core.errors import EndpointError
-from pytest_toolcall.core.jsontext import Json, brief
+from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall, Usage
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.arguments import Arguments, read_arguments
 from pytest_toolcall.endpoint.deltas import REASONING_FIELDS, CallDraft, DeltaMerger, whole_calls
-from pytest_toolcall.endpoint.faults import (
-    RETRYABLE_STATUS,
-    Transient,
-    clean,
-    error_message,
-    in_band_error,
-    page_message,
-    status_error,
-)
+from pytest_toolcall.endpoint.faults import Transient, clean, error_message, in_band_error, page_message
 from pytest_toolcall.endpoint.leaks import leaks_call
+from pytest_toolcall.endpoint.members import count_in, event_error, failed_generation, reasoning_text, text_of
 from pytest_toolcall.endpoint.recordings import RawAnswer
 from pytest_toolcall.endpoint.sse import Event
 from pytest_toolcall.endpoint.wires import Progress, Reading
@@ -30,7 +23,6 @@ PATH = "/chat/completions"
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length", "token_limit"})
 _FILTERED = frozenset({"content_filter", "content_filtered", "safety"})
 _MALFORMED_FINISH = "malformed_function_call"
-_MALFORMED_CODE = "tool_use_failed"
 
 
 @dataclass(slots=True)
@@ -49,25 +41,16 @@ class _Completion:
 
 def read_response(answer: RawAnswer, tools: Sequence[Tool]) -> Reading:
     """Read one answer, live or recorded. Raises `EndpointError` where there is nothing to judge."""
-    if not answer.ok:
-        malformed = _tool_use_failed(answer.value)
-        if malformed and answer.status not in RETRYABLE_STATUS:
-            return Reading(Reply(malformed=malformed))
-        raise status_error(answer.status, answer.value, answer.body)
-    if answer.events is not None:
-        malformed = next(filter(None, (_tool_use_failed(event.value) for event in answer.events)), "")
-        completion = _Completion() if malformed else _of_events(answer.events)
-    else:
-        malformed = _tool_use_failed(answer.value)
-        completion = _Completion() if malformed else _of_body(answer)
+    malformed = failed_generation(answer)
     if malformed:
         return Reading(Reply(malformed=malformed))
+    completion = _of_events(answer.events) if answer.events is not None else _of_body(answer)
     return Reading(_reply(completion, [tool.name for tool in tools]), completion.usage.get("cost"))
 
 
 def progress(event: Event) -> Progress:
     """What one event means for the reading of the stream that it is part of."""
-    if event.done or not event.readable or _event_error(event) is not None:
+    if event.done or not event.readable or event_error(event) is not None:
         return Progress(done=True)
     choice = _choice(event.value)
     if choice is None:
@@ -76,7 +59,7 @@ def progress(event: Event) -> Progress:
         return Progress(done=True)
     delta = _delta(choice)
     content = any(delta.get(key) for key in ("content", "tool_calls", "function_call", "refusal", *REASONING_FIELDS))
-    return Progress(content=content, finished=bool(_text(choice.get("finish_reason"))))
+    return Progress(content=content, finished=bool(text_of(choice.get("finish_reason"))))
 
 
 def _of_body(answer: RawAnswer) -> _Completion:
@@ -98,13 +81,13 @@ def _of_body(answer: RawAnswer) -> _Completion:
     content = message.get("content")
     return _Completion(
         content=[content] if isinstance(content, Mapping) else content,
-        refusal=_text(message.get("refusal")),
+        refusal=text_of(message.get("refusal")),
         reasoning={name: message[name] for name in REASONING_FIELDS if message.get(name) is not None},
         calls=whole_calls(message),
-        finish_reason=_text(choice.get("finish_reason")),
+        finish_reason=text_of(choice.get("finish_reason")),
         usage=_usage(body, choice),
-        model=_text(body.get("model")),
-        id=_text(body.get("id")),
+        model=text_of(body.get("model")),
+        id=text_of(body.get("id")),
     )
 
 
@@ -116,7 +99,7 @@ def _of_events(events: Sequence[Event]) -> _Completion:
         if event.done:
             ended = True
             break
-        error = _event_error(event)
+        error = event_error(event)
         if error is not None:
             raise in_band_error(error, event.value if isinstance(event.value, Mapping) else {"error": error})
         if not event.readable:
@@ -124,8 +107,8 @@ def _of_events(events: Sequence[Event]) -> _Completion:
         if not isinstance(event.value, Mapping):
             continue
         chunk = event.value
-        whole.model = whole.model or _text(chunk.get("model"))
-        whole.id = whole.id or _text(chunk.get("id"))
+        whole.model = whole.model or text_of(chunk.get("model"))
+        whole.id = whole.id or text_of(chunk.get("id"))
         choice = _choice(chunk)
         whole.usage = _usage(chunk, choice or {}) or whole.usage
         if choice is None:
@@ -133,22 +116,12 @@ def _of_events(events: Sequence[Event]) -> _Completion:
         if choice.get("error"):
             raise in_band_error(choice["error"], choice)
         merger.add(_delta(choice))
-        whole.finish_reason = _text(choice.get("finish_reason")) or whole.finish_reason
+        whole.finish_reason = text_of(choice.get("finish_reason")) or whole.finish_reason
     if not ended and not whole.finish_reason:
         raise Transient("stream", "the stream broke off: neither finish_reason nor [DONE] came")
     whole.content, whole.refusal = merger.content, merger.refusal
     whole.reasoning, whole.calls = merger.reasoning, merger.calls
     return whole
-
-
-def _event_error(event: Event) -> Json:
-    """The error that an event carries, None where it carries none."""
-    error = event.value.get("error") if isinstance(event.value, Mapping) else None
-    if error:
-        return error
-    if event.name == "error":
-        return event.value or event.data or "without a message"
-    return None
 
 
 def _choice(body: Json) -> Mapping[str, Json] | None:
@@ -201,7 +174,7 @@ def _reply(whole: _Completion, declared: Sequence[str]) -> Reply:
         texts.append(arguments)
         calls.append(_call(draft, name.strip(), arguments))
     text, thinking = _content_text(whole.content)
-    thinking = "\n".join([thinking, *(_reasoning_text(value) for value in whole.reasoning.values())])
+    thinking = "\n".join([thinking, *(reasoning_text(value) for value in whole.reasoning.values())])
     if leaks_call(text, thinking, declared):
         remarks.append("leaked_call")
     return Reply(
@@ -260,47 +233,16 @@ def _content_text(content: Json) -> tuple[str, str]:
         elif isinstance(part, Mapping):
             kind = part.get("type", "text")
             if kind in ("text", "output_text", "refusal"):
-                texts.append(_text(part.get("refusal" if kind == "refusal" else "text")))
+                texts.append(text_of(part.get("refusal" if kind == "refusal" else "text")))
             else:
-                thoughts.append(_reasoning_text(part))
+                thoughts.append(reasoning_text(part))
     return "".join(texts), "\n".join(thoughts)
 
 
-def _reasoning_text(value: Json) -> str:
-    """The prose in a reasoning field or a thinking part, whatever its shape."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return "\n".join(map(_reasoning_text, value))
-    if isinstance(value, Mapping):
-        return "\n".join(_reasoning_text(value[key]) for key in ("text", "thinking", "summary") if key in value)
-    return ""
-
-
 def _token_counts(usage: Mapping[str, Json]) -> Usage:
-    prompt, completion = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
     return Usage(
-        input=_count(usage.get("prompt_tokens")),
-        output=_count(usage.get("completion_tokens")),
-        cached=_count(prompt.get("cached_tokens")) if isinstance(prompt, Mapping) else None,
-        reasoning=_count(completion.get("reasoning_tokens")) if isinstance(completion, Mapping) else None,
+        input=count_in(usage, "prompt_tokens"),
+        output=count_in(usage, "completion_tokens"),
+        cached=count_in(usage.get("prompt_tokens_details"), "cached_tokens"),
+        reasoning=count_in(usage.get("completion_tokens_details"), "reasoning_tokens"),
     )
-
-
-def _count(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _tool_use_failed(body: Json) -> str:
-    """What the model wrote, where the provider says by its error code that it failed to write a call; else empty."""
-    error = body.get("error") if isinstance(body, Mapping) else None
-    if not isinstance(error, Mapping) or error.get("code") != _MALFORMED_CODE:
-        return ""
-    written = error.get("failed_generation")
-    if isinstance(written, str) and written:
-        return written
-    return brief(written, 1000) if written else error_message(error) or _MALFORMED_CODE

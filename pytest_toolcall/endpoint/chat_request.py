@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.deltas import REASONING_FIELDS
 from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
+from pytest_toolcall.endpoint.turns import CallIds, Turn, turns
 
 _ONLY_WITH_TOOLS = ("tool_choice", "parallel_tool_calls")
-_UNANSWERED = dumps({"error": "this call was not run"})
-_ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
 def encode_request(
@@ -51,43 +48,26 @@ def encode_messages(messages: Sequence[Message], quirks: Quirks) -> list[dict[st
     a result that answers no call.
     """
     encoded: list[dict[str, Json]] = []
-    taken = _ids_in(messages)
-    position = 0
-    while position < len(messages):
-        message = messages[position]
-        position += 1
-        if message.role == "tool":
-            raise EndpointError("harness", "a tool result without an assistant message before it")
-        if message.role != "assistant" or message.reply is None:
-            encoded.append({"role": message.role, "content": message.content})
-            continue
-        results: dict[int, str] = {}
-        while position < len(messages) and messages[position].role == "tool":
-            result = messages[position]
-            if result.call_index in results or not 0 <= result.call_index < len(message.reply.calls):
-                raise EndpointError("harness", f"a tool result answers call {result.call_index}, which is not open")
-            results[result.call_index] = result.content
-            position += 1
-        encoded += _turn(message.reply, results, quirks, taken, turn=len(encoded))
+    ids = CallIds(messages)
+    for part in turns(messages):
+        if isinstance(part, Turn):
+            encoded += _turn(part, quirks, ids, place=len(encoded))
+        else:
+            encoded.append({"role": part.role, "content": part.content})
     return encoded
 
 
-def _turn(
-    reply: Reply, results: Mapping[int, str], quirks: Quirks, taken: set[str], *, turn: int
-) -> Iterator[dict[str, Json]]:
-    message = _assistant_message(reply, quirks)
+def _turn(turn: Turn, quirks: Quirks, ids: CallIds, *, place: int) -> Iterator[dict[str, Json]]:
+    message = _assistant_message(turn.reply, quirks)
     answers: list[dict[str, Json]] = []
     calls: list[dict[str, Json]] = []
-    seen: set[str] = set()
+    ids.new_turn()
     for index, call in enumerate(message.pop("tool_calls", ())):
         if not call["function"]["name"]:
             continue  # no server takes a call without a name, and there is nothing to make one up from
-        identity = call["id"]
-        if not identity or identity in seen:
-            identity = _made_up_id(f"{turn}.{index}", taken)
-        seen.add(identity)
+        identity = ids.of(call["id"], f"{place}.{index}")
         calls.append({**call, "id": identity})
-        answers.append({"role": "tool", "tool_call_id": identity, "content": results.get(index, _UNANSWERED)})
+        answers.append({"role": "tool", "tool_call_id": identity, "content": turn.result(index)})
     if calls:
         message["tool_calls"] = calls
     if message["content"] is None and (quirks.null_content == "empty" or not calls):
@@ -126,22 +106,3 @@ def _message_of_calls(reply: Reply) -> dict[str, Json]:
             for call in reply.calls
         ]
     return message
-
-
-def _ids_in(messages: Sequence[Message]) -> set[str]:
-    return {call.id for message in messages if message.reply for call in message.reply.calls if call.id}
-
-
-def _made_up_id(seed: str, taken: set[str]) -> str:
-    """Nine letters or digits, the one form that every server takes (Mistral insists on it).
-
-    Made from the place in the conversation, so that each request of a conversation repeats the same id.
-    """
-    attempt = 0
-    while True:
-        digest = hashlib.sha256(f"{seed}.{attempt}".encode()).digest()
-        identity = "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:9])
-        if identity not in taken:
-            taken.add(identity)
-            return identity
-        attempt += 1

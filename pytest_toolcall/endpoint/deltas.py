@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.endpoint.members import id_of, index_of
 
 REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details")
 """Where endpoints put the model's thinking, by their own names."""
@@ -31,7 +32,7 @@ class CallDraft:
 
     def add(self, fragment: Mapping[str, Json]) -> None:
         """Take in one fragment, or a whole call. The members of ``function`` may also stand beside the id."""
-        self.id = self.id or call_id(fragment)
+        self.id = self.id or id_of(fragment, "id")
         flat = "function" not in fragment
         function = fragment if flat else fragment["function"]
         if isinstance(function, Mapping):
@@ -63,14 +64,6 @@ class CallDraft:
 
     def argument_pieces(self) -> list[str]:
         return [piece if isinstance(piece, str) else json.dumps(piece) for piece in self.arguments]
-
-
-def call_id(fragment: Mapping[str, Json]) -> str:
-    """The id of a call or fragment; empty where there is none. A number is taken by its digits."""
-    value = fragment.get("id")
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) else ""
 
 
 def _unknown(members: Mapping[str, Json], known: Collection[str]) -> dict[str, Json]:
@@ -162,8 +155,8 @@ class DeltaMerger:
         self.parts = _joined_items(self.parts, content)
 
     def _select(self, fragment: Mapping[str, Json]) -> CallDraft:
-        identity = call_id(fragment)
-        index = _index(fragment.get("index"))
+        identity = id_of(fragment, "id")
+        index = index_of(fragment.get("index"))
         if index is None:
             if not identity:
                 return self._calls[-1] if self._calls else self._open()
@@ -180,17 +173,6 @@ class DeltaMerger:
     def _open(self) -> CallDraft:
         self._calls.append(CallDraft())
         return self._calls[-1]
-
-
-def _index(value: Json) -> int | None:
-    """An index as an integer; digits in a string and 0.0 are other containers of the same."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else None
 
 
 def _joined(earlier: Json, later: Json) -> Json:

@@ -12,7 +12,15 @@ from pytest_toolcall.endpoint.settings import EndpointSettings
 
 RETRYABLE_STATUS = frozenset({429, 502, 503, 504, 529})
 """HTTP statuses worth asking again; 529 is Anthropic's "overloaded". 500 is not: it mostly means the request."""
-_RETRYABLE_LABELS = {"rate_limit_exceeded": 429, "overloaded_error": 529}
+_RETRYABLE_LABELS = {
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "server_error": 500,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""Error codes of OpenAI and error types of Anthropic by the HTTP status that each stands for."""
 _MESSAGE_LIMIT = 300
 _SHORTEST_SECRET = 6
 """A placeholder such as ``x`` for a local server is no secret, and redacting it would garble every answer."""

@@ -30,6 +30,11 @@ class _Line:
     model: str
 
     @property
+    def tested(self) -> str:
+        """The model under test: what a judge was asked belongs to the model it graded (``judge_of``)."""
+        return str(self.value.get("judge_of") or self.model)
+
+    @property
     def errored(self) -> bool:
         return bool(self.value.get("error")) or not isinstance(self.value.get("response"), Mapping)
 
@@ -50,13 +55,13 @@ class ReplayEndpoint:
         self.truncated_lines = 0
         self.ignored_params: set[str] = set()
         lines = [line for file in _files(self.path) for line in self._read(file)]
-        recorded = sorted({line.model for line in lines if line.model})
+        recorded = sorted({line.tested for line in lines if line.tested})
         if model is not None and recorded and model not in recorded:
             raise UsageError(f"{self.path}: model {model!r} is not recorded; there are {', '.join(recorded)}")
         if model is None and len(recorded) > 1:
             raise UsageError(f"{self.path}: several models are recorded, name one of {', '.join(recorded)}")
         chosen = model or (recorded[0] if recorded else "")
-        self._lines = _by_key(line for line in lines if line.model in ("", chosen))
+        self._lines = _by_key(line for line in lines if line.tested in ("", chosen))
         self._wire = wire_named("chat")
         self.settings = EndpointSettings(
             name=name or f"replay:{self.path}",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 
 _HIGHEST_POWER = 1000
 _MOST_BITS = 400
 
 _LONGEST = 400
 """Characters; a calculator's expression is short, and a long one only serves to waste time."""
+
+
+_ARITHMETIC = re.compile(r"(?:[\s.+\-*/%()]|(?:\d[\d_]*)(?:\.\d*)?(?:[eE][-+]?\d+)?)*")
+"""Numbers, signs and brackets. Names, texts, comparisons, shifts: nothing else reaches the evaluator at all."""
 
 
 class NotArithmetic(ValueError):
@@ -26,6 +31,8 @@ def evaluate(expression: str) -> int | float:
     if len(expression) > _LONGEST:
         raise NotArithmetic(f"longer than {_LONGEST} characters")
     text = expression.replace("^", "**").replace("×", "*").replace("÷", "/").replace("−", "-")
+    if not _ARITHMETIC.fullmatch(text):
+        raise NotArithmetic(f"cannot compute {expression[:60]!r}: only numbers, + - * / % ** and brackets are known")
     try:
         calculator = SimpleEval(functions={}, names={})
         calculator.operators[ast.Pow] = _power

@@ -9,7 +9,7 @@ from pytest_toolcall.core.cases import CallSet, Step
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.calls import CallsVerdict
-from pytest_toolcall.judge.schema import schema_faults
+from pytest_toolcall.judge.schema import SchemaFault, schema_faults
 
 FAILURE_MODES = (
     "wrong_tool_selected",
@@ -79,8 +79,19 @@ def schema_failure(call: ToolCall, tool: Tool) -> str:
     if call.arguments is None:
         return "malformed_call"
     for fault in schema_faults(tool, call.arguments):
-        return _BY_KEYWORD.get(fault.keyword, "schema_constraint_violation")
+        return _label(fault)
     return ""
+
+
+def value_failures(call: ToolCall, tool: Tool) -> list[str]:
+    """What the schema says of the values that are given: each violation's label once, a top-level parameter left out
+    aside, which is a matter of completeness."""
+    faults = schema_faults(tool, call.arguments or {})
+    return list(dict.fromkeys(_label(fault) for fault in faults if fault.path or fault.keyword != "required"))
+
+
+def _label(fault: SchemaFault) -> str:
+    return _BY_KEYWORD.get(fault.keyword, "schema_constraint_violation")
 
 
 def arguments_failure(option: CallSet, calls: Sequence[ToolCall], verdict: CallsVerdict, tools: Sequence[Tool]) -> str:

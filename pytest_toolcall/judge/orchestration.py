@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_toolcall.core.cases import Check, ExpectedCall
@@ -27,14 +27,15 @@ class PlacedCall:
 class Orchestration:
     """The three parts of a chain; ``data_flow_correct`` is None where the task lets no value flow.
 
-    ``matched[i]`` is the call that answers needed step i. ``wrong_value`` names a step whose literal arguments are
-    wrong. ``early`` names a step whose call was made before the value it needs was there.
+    ``matched[i]`` is the call that answers needed step i, and ``right[i]`` says that its literal arguments are right.
+    ``order_problem``, ``wrong_value`` and ``flow_problem`` say what is wrong; empty where nothing is.
     """
 
     orchestration_correct: bool
     data_flow_correct: bool | None
     turns_correct: bool
     matched: tuple[PlacedCall | None, ...]
+    right: tuple[bool, ...] = ()
     wrong_value: str = ""
     flow_problem: str = ""
     order_problem: str = ""
@@ -48,26 +49,36 @@ class Orchestration:
 def orchestrate(task: Task, turns: Sequence[TaskTurn], tools: Sequence[Tool], *, stopped: bool) -> Orchestration:
     """Judge a finished chain. ``stopped``: the model ended it by answering without a call.
 
-    Calls that an injected error answered are set aside: they are attempts, and whether their retry was right is judged
-    by `recovery`. Every other call must answer one needed step.
+    Calls of the chain's tools that an injected error answered are set aside: they are attempts, and whether their retry
+    was right is judged by `recovery`. Every other call must answer one needed step.
     """
     placed = [PlacedCall(number, call) for number, turn in enumerate(turns) for call in turn.results]
-    effective = [place for place in placed if not place.call.injected]
+    effective = effective_calls(task, placed)
     by_name = {tool.name: tool for tool in tools}
     needed = task.needed
-    names_only, matched = _match(needed, effective, by_name)
-    order_problem = _names_problem(needed, effective) if not names_only else _order_problem(task, needed, matched)
+    complete, matched = _match(needed, effective, by_name)
+    order_problem = _order_problem(task, matched, effective) if complete else _names_problem(needed, effective)
     wrong_value = _wrong_value(needed, matched, by_name)
-    flow_problem, flows = _flow_problem(task, needed, matched, effective, by_name)
+    flow_problem, flows = _flow_problem(task, needed, matched, effective)
     return Orchestration(
         orchestration_correct=not order_problem and not wrong_value,
         data_flow_correct=(not flow_problem) if flows else None,
         turns_correct=_turns_correct(task, turns, stopped, placed, matched),
         matched=tuple(matched),
+        right=tuple(
+            place is not None and not _literal_problem(step.call, place.call, by_name)
+            for step, place in zip(needed, matched, strict=True)
+        ),
         wrong_value=wrong_value,
         flow_problem=flow_problem,
         order_problem=order_problem,
     )
+
+
+def effective_calls(task: Task, placed: Sequence[PlacedCall]) -> list[PlacedCall]:
+    """The calls that count, the attempts set aside."""
+    chain = {step.call.name for step in task.sequence}
+    return [place for place in placed if not place.call.injected or place.call.name not in chain]
 
 
 def _is_flow(check: Check) -> bool:
@@ -98,24 +109,26 @@ def same_expression(checks: Sequence[Check], given: Json) -> bool:
 def _match(
     needed: Sequence[SequenceStep], effective: Sequence[PlacedCall], tools: dict[str, Tool]
 ) -> tuple[bool, list[PlacedCall | None]]:
-    """Match steps to calls: by name and literal values first, what is left by name alone."""
-    fits = [
-        [
-            step.call.name == place.call.name and not _literal_problem(step.call, place.call, tools)
-            for place in effective
-        ]
-        for step in needed
-    ]
-    columns: list[int | None] = maximum_matching(fits) if effective and needed else [None for _ in needed]
-    taken = {column for column in columns if column is not None}
-    for row, step in enumerate(needed):
-        if columns[row] is None:
-            free = [n for n, place in enumerate(effective) if n not in taken and place.call.name == step.call.name]
-            if free:
-                columns[row] = free[0]
-                taken.add(free[0])
-    complete = None not in columns and len(taken) == len(effective)
-    return complete, [None if column is None else effective[column] for column in columns]
+    """Match steps to calls: wholly right ones first, then those with the right literal values, then by name alone."""
+
+    def named(step: SequenceStep, place: PlacedCall) -> bool:
+        return step.call.name == place.call.name
+
+    def literal(step: SequenceStep, place: PlacedCall) -> bool:
+        return named(step, place) and not _literal_problem(step.call, place.call, tools)
+
+    def whole(step: SequenceStep, place: PlacedCall) -> bool:
+        return literal(step, place) and not any(_unused(step, place, effective))
+
+    columns: dict[int, int] = {}
+    for fits in (whole, literal, named):
+        rows = [row for row in range(len(needed)) if row not in columns]
+        free = [column for column in range(len(effective)) if column not in columns.values()]
+        if rows and free:
+            found = maximum_matching([[fits(needed[row], effective[column]) for column in free] for row in rows])
+            columns.update({row: free[at] for row, at in zip(rows, found, strict=True) if at is not None})
+    complete = len(columns) == len(needed) == len(effective)
+    return complete, [effective[columns[row]] if row in columns else None for row in range(len(needed))]
 
 
 def _names_problem(needed: Sequence[SequenceStep], effective: Sequence[PlacedCall]) -> str:
@@ -124,11 +137,35 @@ def _names_problem(needed: Sequence[SequenceStep], effective: Sequence[PlacedCal
     return f"called {made}, expected {wanted}"
 
 
-def _order_problem(task: Task, needed: Sequence[SequenceStep], matched: Sequence[PlacedCall | None]) -> str:
-    turns = [place.turn for place in matched if place is not None]
-    if task.order == "strict" and turns != sorted(turns):
-        return "the steps were not called in their order"
+def _order_problem(task: Task, matched: Sequence[PlacedCall | None], effective: Sequence[PlacedCall]) -> str:
+    """``strict``: as written. Else a step must not come in a turn before a step that it depends on; calls of the same
+    turn are in no order, and a value that cannot have flown between them is a matter of the data flow."""
+    placed = [place for place in matched if place is not None]
+    if task.order == "strict":
+        at = {id(place): position for position, place in enumerate(effective)}
+        positions = [at[id(place)] for place in placed]
+        return "" if positions == sorted(positions) else "the steps were not called in their order"
+    for into, source in dependencies(task):
+        if placed[into].turn < placed[source].turn:
+            return f"{placed[into].call.name} was called before {placed[source].call.name}, which it depends on"
     return ""
+
+
+def dependencies(task: Task) -> list[tuple[int, int]]:
+    """Which needed step depends on which earlier one, by position among the needed steps."""
+    needed = task.needed
+    found = []
+    for position, step in enumerate(needed):
+        specs = [check.spec for checks in step.call.args.values() for check in checks if _is_flow(check)]
+        for spec in specs:
+            sources = [n for n in range(position) if needed[n].call.name == used_tool(spec)]
+            if len(sources) == 1:  # of several, only the value tells which one was meant
+                found.append((position, sources[0]))
+    at = {step.number: position for position, step in enumerate(needed)}
+    found += [
+        (at[flow.into_step], at[flow.from_step]) for flow in task.flows if {flow.into_step, flow.from_step} <= at.keys()
+    ]
+    return found
 
 
 def _wrong_value(needed: Sequence[SequenceStep], matched: Sequence[PlacedCall | None], tools: dict[str, Tool]) -> str:
@@ -144,7 +181,6 @@ def _flow_problem(
     needed: Sequence[SequenceStep],
     matched: Sequence[PlacedCall | None],
     effective: Sequence[PlacedCall],
-    tools: dict[str, Tool],
 ) -> tuple[str, bool]:
     """Which value did not flow, and whether any had to.
 
@@ -152,22 +188,13 @@ def _flow_problem(
     """
     flows = False
     for step, place in zip(needed, matched, strict=True):
-        for name, checks in step.call.args.items():
-            for check in checks:
-                if not _is_flow(check):
-                    continue
-                flows = True
-                if place is None:
-                    return f"step {step.number}: {step.call.name} was not called", True
-                known = [
-                    Result(earlier.call.name, earlier.call.result) for earlier in effective if earlier.turn < place.turn
-                ]
-                try:
-                    value = used_value(check.spec, known)
-                except NoSuchResult:
-                    return f"step {step.number}: called before {used_tool(check.spec)} had answered", True
-                if not has_token(value, place.call.arguments.get(name)):
-                    return f"step {step.number}: {step.call.name}.{name} does not carry {check.spec}", True
+        if not any(_is_flow(check) for checks in step.call.args.values() for check in checks):
+            continue
+        flows = True
+        if place is None:
+            return f"step {step.number}: {step.call.name} was not called", True
+        for problem in _unused(step, place, effective):
+            return problem, True
     for flow in task.flows:
         flows = True
         places = {step.number: place for step, place in zip(needed, matched, strict=True)}
@@ -177,6 +204,22 @@ def _flow_problem(
         if source is None or source.turn >= into.turn:
             return f"step {flow.into_step}: called before step {flow.from_step} had answered", True
     return "", flows
+
+
+def _unused(step: SequenceStep, place: PlacedCall, effective: Sequence[PlacedCall]) -> Iterator[str]:
+    """Values that the step must use and this call does not, or cannot have known in its turn."""
+    known = [Result(earlier.call.name, earlier.call.result) for earlier in effective if earlier.turn < place.turn]
+    for name, checks in step.call.args.items():
+        for check in checks:
+            if not _is_flow(check):
+                continue
+            try:
+                value = used_value(check.spec, known)
+            except NoSuchResult:
+                yield f"step {step.number}: called before {used_tool(check.spec)} had answered"
+                continue
+            if not has_token(value, place.call.arguments.get(name)):
+                yield f"step {step.number}: {step.call.name}.{name} does not carry {check.spec}"
 
 
 def _turns_correct(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_toolcall.core.cases import ExpectedCall
 from pytest_toolcall.core.jsontext import Json, json_equal
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tasks import MockedCall, Task, TaskTurn
@@ -12,6 +13,7 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.arguments import problems_of
 from pytest_toolcall.judge.calls import argument
 from pytest_toolcall.judge.clarification import clarification
+from pytest_toolcall.judge.orchestration import Orchestration
 from pytest_toolcall.judge.schema import resolved, schema_faults
 from pytest_toolcall.judge.tokens import has_token, leaves
 
@@ -41,6 +43,8 @@ def ambiguous(task: Task, reply: Reply, tools: Sequence[Tool], prompt: str) -> A
         return Ambiguity(
             asked.asks, asked.asks, reason="" if asked.asks else "neither asks for what is missing nor calls"
         )
+    if task.expected is not None and len(reply.calls) > 1:
+        return Ambiguity(False, False, reason=f"made {len(reply.calls)} calls, expected one or a question")
     by_name = {tool.name: tool for tool in tools}
     hallucinated: list[str] = []
     for call in reply.calls:
@@ -110,6 +114,16 @@ SCHEMA_FLAGS: Mapping[str, frozenset[str]] = {
 """Which violated keywords take a flag away; ``nested`` goes with any violation below the top level."""
 
 
+def declines(expected: ExpectedCall, reply: Reply, tools: Sequence[Tool], prompt: str) -> bool:
+    """Whether an answer in text speaks of what it cannot do: it asks about a parameter of the expected tool, or names
+    one. What it says of it is not understood."""
+    tool = next((tool for tool in tools if tool.name == expected.name), None)
+    if tool is None or reply.cut_off:
+        return False
+    named = any(has_token(name.replace("_", " "), reply.text) for name in tool.properties)
+    return named or clarification(reply.text, (tool,), prompt).asks
+
+
 def schema_compliance(call: ToolCall | None, tool: Tool | None) -> dict[str, bool]:
     """The flags of one call, and ``valid``: no violation at all. No call, or one that cannot be read, has none."""
     if call is None or tool is None or call.arguments is None or call.problem:
@@ -138,31 +152,40 @@ class RecoveryVerdict:
     reason: str = ""
 
 
-def recovery(turns: Sequence[TaskTurn], *, right: bool) -> RecoveryVerdict:
-    """Judge the retries after injected errors; ``right`` says whether the task ended as it should.
+def recovery(task: Task, turns: Sequence[TaskTurn], found: Orchestration) -> RecoveryVerdict:
+    """Judge the retries after injected errors.
 
-    A transient error wants a call of the same tool again, a correctable one a call that differs. An error met by
-    making the right call in the same response already counts as retried.
+    The retry is the next response that calls the tool again. After a correctable error it must differ; whether it was
+    right is read from the steps of that tool (``found``). An error whose right call was made in the same response is
+    met already.
     """
     calls = [(number, call) for number, turn in enumerate(turns) for call in turn.results]
-    errors = [(position, call) for position, (_, call) in enumerate(calls) if call.injected]
+    errors = [(number, call) for number, call in calls if call.injected]
     if not errors:
         return RecoveryVerdict(0, None, None, None)
     differed_all = True
-    for position, error in errors:
-        later = [call for _, call in calls[position + 1 :] if call.name == error.name]
-        if not later:
-            return RecoveryVerdict(
-                len(errors), False, None, False, "error_no_retry", f"{error.name} was not called again after its error"
-            )
-        differs = any(not json_equal(dict(call.arguments), dict(error.arguments)) for call in later)
-        differed_all = differed_all and differs
-        if error.recovery == "correctable" and not differs:
-            return RecoveryVerdict(
-                len(errors), True, False, False, "error_retry_invalid", f"{error.name} was repeated without a change"
-            )
-    if right:
-        return RecoveryVerdict(len(errors), True, differed_all, True)
-    return RecoveryVerdict(
-        len(errors), True, differed_all, False, "error_retry_invalid", "what came after the error is not right"
-    )
+    for number, error in errors:
+        righted = _righted(task, found, error.name)
+        retry = _next_response_with(calls, number, error.name)
+        if not retry and not righted:
+            reason = f"{error.name} was not called again after its error"
+            return RecoveryVerdict(len(errors), False, None, False, "error_no_retry", reason)
+        same = any(json_equal(dict(call.arguments), dict(error.arguments)) for call in retry)
+        differed_all = differed_all and not same
+        if error.recovery == "correctable" and same:
+            reason = f"{error.name} was repeated without a change"
+            return RecoveryVerdict(len(errors), True, False, False, "error_retry_invalid", reason)
+        if not righted:
+            reason = f"{error.name} was not called right after its error"
+            return RecoveryVerdict(len(errors), True, differed_all, False, "error_retry_invalid", reason)
+    return RecoveryVerdict(len(errors), True, differed_all, True)
+
+
+def _righted(task: Task, found: Orchestration, tool: str) -> bool:
+    """Every step of the tool was called right in the end."""
+    return all(right for step, right in zip(task.needed, found.right, strict=True) if step.call.name == tool)
+
+
+def _next_response_with(calls: Sequence[tuple[int, MockedCall]], after: int, tool: str) -> list[MockedCall]:
+    later = [(number, call) for number, call in calls if number > after and call.name == tool]
+    return [call for number, call in later if number == later[0][0]]

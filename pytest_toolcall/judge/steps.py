@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from pytest_toolcall.core.cases import Step
+from pytest_toolcall.core.cases import Case, Dialect, Step, Suite
 from pytest_toolcall.core.jsontext import brief
-from pytest_toolcall.core.replies import Reply
+from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import StepVerdict
 from pytest_toolcall.judge.arguments import Argument, Result, describe, problems_of
-from pytest_toolcall.judge.calls import call_findings, judge_calls
+from pytest_toolcall.judge.bfcl import NAME as BFCL
+from pytest_toolcall.judge.bfcl import judge_bfcl
+from pytest_toolcall.judge.calls import CallsVerdict, call_findings, judge_calls
+from pytest_toolcall.judge.conformance import NAME as CONFORMANCE
+from pytest_toolcall.judge.conformance import judge_conformance
 from pytest_toolcall.judge.failures import step_failure
+
+
+Rules = Callable[[Dialect, Sequence[ToolCall], Sequence[Tool]], CallsVerdict]
+"""How a dialect judges the calls of one response; text is not its business."""
+
+_DIALECTS: Mapping[str, Rules] = {BFCL: judge_bfcl, CONFORMANCE: judge_conformance}
+"""Rules of somebody else's, by the name that a step calls them."""
 
 
 def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequence[Result] = ()) -> StepVerdict:
@@ -19,18 +31,22 @@ def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequenc
 
     A call step passes by `judge_calls`. A no-call step passes when the model *completed an answer* without a call: an
     empty completion, one cut off by the output limit and one withheld by a content filter are no answers. That departs
-    from the published suite, which passes them; see ``docs/metrics.md``.
+    from the published suite, which passes them; see ``docs/metrics.md``. A step with a dialect passes by the rules of
+    that dialect alone, unless it asks to be judged strictly.
     """
-    verdict = judge_calls(reply.calls, step.alternatives, tools, results)
+    dialect = step.dialect
+    dissent = ""
+    if dialect is None:
+        verdict, passed, reason = _native(step, reply, tools, results)
+    else:
+        verdict = _DIALECTS[dialect.name](dialect, reply.calls, tools)
+        passed, reason = verdict.passed, verdict.reason
+        if dialect.strict:
+            other, (verdict, passed, reason) = verdict, _native(step, reply, tools, results)
+            dissent = "" if other.passed == passed else f"{dialect.name} passes it" if other.passed else other.reason
     remarks = list(reply.remarks)
-    passed = verdict.passed and reply.outcome != "malformed"
-    reason = reply.malformed and f"the provider could not read the model's call: {brief(reply.malformed)}"
-    reason = reason or verdict.reason
     if reply.outcome == "no_call" and not reply.text.strip():
         remarks.append("empty_answer")
-    if passed and reply.outcome == "no_call":  # also where every expected call is optional
-        reason = _unfinished(reply) or _text_problem(step, reply, results)
-        passed = not reason
     return StepVerdict(
         outcome=reply.outcome,
         passed=passed,
@@ -44,7 +60,34 @@ def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequenc
         remarks=tuple(dict.fromkeys(remarks)),
         text=reply.text,
         finish_reason=reply.finish_reason,
+        dissent=dissent,
     )
+
+
+def _native(
+    step: Step, reply: Reply, tools: Sequence[Tool], results: Sequence[Result]
+) -> tuple[CallsVerdict, bool, str]:
+    """The verdict on the calls; whether the response as a whole passes; if not, why."""
+    verdict = judge_calls(reply.calls, step.alternatives, tools, results)
+    passed = verdict.passed and reply.outcome != "malformed"
+    reason = reply.malformed and f"the provider could not read the model's call: {brief(reply.malformed)}"
+    reason = reason or verdict.reason
+    if passed and reply.outcome == "no_call":  # also where every expected call is optional
+        reason = _unfinished(reply) or _text_problem(step, reply, results)
+        passed = not reason
+    return verdict, passed, reason
+
+
+def judged_strictly(case: Case) -> Case:
+    """The case judged by native rules in place of its dialect. The suite's version tells, since scores by other rules
+    are no longer comparable."""
+    if not any(step.dialect is not None and step.dialect.name == BFCL for step in case.steps):
+        return case
+    steps = (
+        replace(step, dialect=replace(step.dialect, strict=True)) if step.dialect is not None else step
+        for step in case.steps
+    )
+    return replace(case, suite=Suite(case.suite.name, f"{case.suite.version}+strict"), steps=tuple(steps))
 
 
 def _unfinished(reply: Reply) -> str:

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
 from pytest_toolcall.core.jsontext import Json, json_equal
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])(?!\.\d)")
 
 
-def numbers_in(text: str) -> list[float]:
-    """Every number that stands by itself in a text; thousands may be set off by commas, exponents are read."""
-    return [float(match.replace(",", "")) for match in _NUMBER.findall(text)]
+def numbers_in(text: str) -> list[Decimal]:
+    """Every number that stands by itself in a text, exactly; thousands may be set off by commas, exponents are read."""
+    return [Decimal(match.replace(",", "")) for match in _NUMBER.findall(text)]
 
 
-def _magnitudes(text: str) -> Iterator[float]:
+def _magnitudes(text: str) -> Iterator[Decimal]:
     """Numbers with and without the sign in front, which may be an operator: in ``100-63.5`` both are meant."""
     for number in numbers_in(re.sub(r"([-+*/(=])(?=\d)", r"\1 ", text)):
         yield number
-        yield abs(number)
+        yield number.copy_abs()
     yield from numbers_in(text)
 
 
@@ -37,7 +38,8 @@ def has_token(value: Json, carrier: Json) -> bool:
     if isinstance(value, bool) or value is None:
         return False
     if isinstance(value, int | float):
-        return isinstance(carrier, str) and any(number == value for number in _magnitudes(carrier))
+        wanted = _exact(value)
+        return isinstance(carrier, str) and any(number == wanted for number in _magnitudes(carrier))
     if isinstance(value, str):
         if isinstance(carrier, str):
             return _as_word(value, carrier)
@@ -47,13 +49,18 @@ def has_token(value: Json, carrier: Json) -> bool:
             and isinstance(carrier, int | float)
             and len(numeric) == 1
             and _NUMBER.fullmatch(value.strip()) is not None
-            and numeric[0] == carrier
+            and numeric[0] == _exact(carrier)
         )
     if isinstance(value, list | tuple) and value:
         return all(has_token(inner, carrier) for inner in value)
     if isinstance(value, Mapping) and value:
         return all(has_token(inner, carrier) for inner in value.values())
     return False
+
+
+def _exact(value: int | float) -> Decimal:
+    """The number as it is written: 63.5 and not the nearest binary fraction."""
+    return Decimal(value) if isinstance(value, int) else Decimal(repr(value))
 
 
 def _as_word(value: str, text: str) -> bool:

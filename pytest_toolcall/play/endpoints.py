@@ -14,7 +14,7 @@ from pytest_toolcall.endpoint.models_file import ModelEntry
 from pytest_toolcall.endpoint.replay import ReplayEndpoint
 from pytest_toolcall.endpoint.settings import EndpointSettings, Provider, resolve
 from pytest_toolcall.endpoint.wires import wire_named
-from pytest_toolcall.sim.faults import FAULTS
+from pytest_toolcall.sim.app import SIMULATED_MODELS
 
 SIMULATED = "sim:"
 REPLAY = "replay:"
@@ -52,8 +52,8 @@ class Request:
 
     def _simulated(self, name: str) -> EndpointSettings:
         fault = name.removeprefix(SIMULATED).partition("@")[0]
-        if fault not in FAULTS:
-            raise UsageError(f"--model {name}: no such simulated model; there are {', '.join(FAULTS)}")
+        if fault not in SIMULATED_MODELS:
+            raise UsageError(f"--model {name}: no such simulated model; there are {', '.join(SIMULATED_MODELS)}")
         return EndpointSettings(
             name=name,
             provider="sim",

@@ -44,7 +44,7 @@ async def play_task(case: Case, conversation: Conversation, tools: MockTools) ->
             "errored", None, steps, tuple(conversation.exchanges), duration, str(failure), error_kind=failure.kind
         )
     prompt = "\n".join(message.content for message in case.messages if message.role == "user")
-    verdict = judge_task(case.task, turns, case.tools, prompt, stopped=not turns[-1].reply.calls)
+    verdict = judge_task(case.task, turns, case.tools, prompt, stopped=_stopped(turns[-1].reply))
     return TrialVerdict(
         outcome="passed" if verdict.passed else "failed",
         score=verdict.score,
@@ -55,6 +55,11 @@ async def play_task(case: Case, conversation: Conversation, tools: MockTools) ->
         failure_modes=verdict.failure_modes,
         scores=verdict.scores,
     )
+
+
+def _stopped(reply: Reply) -> bool:
+    """The model ended the conversation by itself: with an answer, neither empty nor cut off."""
+    return not reply.calls and bool(reply.text.strip()) and not reply.cut_off
 
 
 def _answer(reply: Reply, conversation: Conversation, tools: MockTools) -> tuple[MockedCall, ...]:

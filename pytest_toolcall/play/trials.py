@@ -10,14 +10,20 @@ from pytest_toolcall.core.cases import Case, Kind
 from pytest_toolcall.core.verdicts import TrialVerdict
 from pytest_toolcall.play.benchmark_tools import BENCHMARK_TOOLS
 from pytest_toolcall.play.conversation import Asks, Conversation, Record
+from pytest_toolcall.play.dialogue import play_dialogue
+from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.steps import play_steps
 from pytest_toolcall.play.task import play_task
 from pytest_toolcall.sim.app import case_headers
 
-Driver = Callable[[Case, Conversation, MockTools], Awaitable[TrialVerdict]]
+Driver = Callable[[Case, Conversation, MockTools, Grader | None], Awaitable[TrialVerdict]]
 
-_DRIVERS: Mapping[Kind, Driver] = {"steps": play_steps, "task": play_task}
+_DRIVERS: Mapping[Kind, Driver] = {
+    "steps": lambda case, conversation, tools, _: play_steps(case, conversation, tools),
+    "task": lambda case, conversation, tools, _: play_task(case, conversation, tools),
+    "dialogue": play_dialogue,
+}
 """How each kind of case is played."""
 
 Slot = Callable[[], AbstractAsyncContextManager[object]]
@@ -46,6 +52,9 @@ def open_conversation(
 def mock_tools(case: Case) -> MockTools:
     """The mock tools of one trial: the case's own rules; behind them ``calculate``, which is computed wherever a task
     mocks nothing else for it, and for a file without mocks the benchmark's other tools."""
+    if case.dialogue is not None:
+        offered = {tool.name for tool in case.tools} - case.dialogue.mocks.keys()
+        return MockTools.of(case.dialogue.mocks, {n: BENCHMARK_TOOLS[n] for n in offered & {"calculate"}})
     if case.task is None:
         return MockTools()
     offered = {tool.name for tool in case.tools}
@@ -58,12 +67,17 @@ def mock_tools(case: Case) -> MockTools:
 
 
 async def play_trials(
-    case: Case, conversations: Sequence[Conversation], tools: Sequence[MockTools], slot: Slot
+    case: Case,
+    conversations: Sequence[Conversation],
+    tools: Sequence[MockTools],
+    slot: Slot,
+    graders: Sequence[Grader | None] = (),
 ) -> tuple[TrialVerdict, ...]:
-    """Play every trial; at most as many at a time as there are free slots."""
+    """Play every trial; at most as many at a time as there are free slots. ``graders``: one a trial, where needed."""
 
-    async def one(conversation: Conversation, mocks: MockTools) -> TrialVerdict:
+    async def one(conversation: Conversation, mocks: MockTools, grader: Grader | None) -> TrialVerdict:
         async with slot():
-            return await _DRIVERS[case.kind](case, conversation, mocks)
+            return await _DRIVERS[case.kind](case, conversation, mocks, grader)
 
-    return tuple(await asyncio.gather(*map(one, conversations, tools)))
+    asked = graders or [None] * len(conversations)
+    return tuple(await asyncio.gather(*map(one, conversations, tools, asked)))

@@ -43,6 +43,9 @@ OPTIONS = (
     Option("trials", "independent repetitions of every case (default: what the case says, else 1)", "N"),
     Option("stream", "ask with streaming and judge the merged stream", flag=True),
     Option(
+        "judge", "model that grades rubrics, as after --model; the tested model is its own judge only if named", "NAME"
+    ),
+    Option(
         "reports", "directory where runs are kept (default `reports`); `none` keeps nothing", "DIR", default="reports"
     ),
     Option("json", "also write run.json to this file", "PATH"),
@@ -95,6 +98,7 @@ class Options:
     timeout_s: float
     trials: int | None
     stream: bool
+    judge: str
     reports: Path | None
     json: Path | None
     gates: tuple[str, ...]
@@ -158,6 +162,7 @@ def read_options(config: pytest.Config) -> Options:
         timeout_s=_number(config, "timeout", DEFAULT_TIMEOUT_S, 0.001),
         trials=_whole(config, "trials", None),
         stream=bool(_given(config, "stream")),
+        judge=_given(config, "judge") or "",
         reports=_path(config, "reports", "reports") if keep else None,
         json=_path(config, "json"),
         gates=tuple(_given(config, "gate") or ()),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.endpoint import Provider
     from pytest_toolcall.play.conversation import Conversation
     from pytest_toolcall.play.endpoints import AnyEndpoint, Request
+    from pytest_toolcall.play.grading import Grader
     from pytest_toolcall.play.mock_tools import MockTools
     from pytest_toolcall.play.recording import Recording
     from pytest_toolcall.play.runner import Runner
@@ -57,6 +58,7 @@ class Play:
 
     conversations: list[Conversation]
     tools: list[MockTools]
+    graders: list[Grader | None]
     result: Future[tuple[TrialVerdict, ...]] | None = None
 
 
@@ -130,6 +132,8 @@ class ToolcallSession:
             return
         for model in self.models:
             self.request.check(model)
+        if self.options.judge:
+            self.request.check(self.options.judge)
         named = [path.name for path in named_case_files(self.config)] or list(self.options.suites)
         if not self.models and named:
             raise UsageError(
@@ -258,9 +262,24 @@ class ToolcallSession:
                 for trial in range(case.trials)
             ],
             [mock_tools(case) for _ in range(case.trials)],
+            [self._grader(item, trial) for trial in range(case.trials)],
         )
         with self._lock:
             return self._plays.setdefault(item.nodeid, play)
+
+    def _grader(self, item: CaseItem, trial: int) -> Grader | None:
+        """The judge for one trial of a dialogue; a recording is graded by what it holds unless a judge is named."""
+        name = self.options.judge or (item.model if item.model.startswith("replay:") else "")
+        if not name or item.case.dialogue is None or not item.case.dialogue.needs_judge:
+            return None
+        from pytest_toolcall.play.grading import Grader
+
+        model, case = item.model, item.case
+
+        def record(line: dict[str, Json]) -> None:
+            self.record_line({**line, "judge_of": model})
+
+        return Grader(self.endpoint(name), case=case.id, suite=case.suite.name, trial=trial, record=record)
 
     def start(self, item: CaseItem) -> Play:
         """Start playing an item, unless it has been started."""
@@ -268,8 +287,10 @@ class ToolcallSession:
         if play.result is None:
             from pytest_toolcall.play.trials import play_trials
 
-            case, conversations, tools, runner = item.case, play.conversations, play.tools, self.runner
-            play.result = runner.submit(lambda: play_trials(case, conversations, tools, runner.slot))
+            case, runner = item.case, self.runner
+            play.result = runner.submit(
+                lambda: play_trials(case, play.conversations, play.tools, runner.slot, play.graders)
+            )
         return play
 
     def play(self, item: CaseItem, overridden: tuple[Any, Any] | None) -> tuple[CaseRecord, tuple[TrialVerdict, ...]]:

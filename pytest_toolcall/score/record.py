@@ -32,7 +32,7 @@ class CallRecord(msgspec.Struct, frozen=True):
 
 class StepRecord(msgspec.Struct, frozen=True):
     """One response and its verdict. ``names_match``: the names called equal the names expected; ``results``: what mock
-    tools answered, by position."""
+    tools answered, by position; ``dissent``: what other rules say, where they were asked and disagree."""
 
     outcome: Outcome
     passed: bool
@@ -44,6 +44,7 @@ class StepRecord(msgspec.Struct, frozen=True):
     names_match: bool = False
     failure_mode: str = ""
     results: list[Any] = []
+    dissent: str = ""
 
 
 class ApiCallRecord(msgspec.Struct, frozen=True):
@@ -259,6 +260,7 @@ def _step_record(step: StepVerdict) -> StepRecord:
         names_match=step.names_match,
         failure_mode=step.failure_mode,
         results=list(step.results),
+        dissent=step.dissent,
     )
 
 

@@ -31,11 +31,12 @@ class SimAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Where in which case the conversation stands: ``turn`` counts the model's responses so far, ``results`` are the
-    tool results in the request, in order."""
+    """Where in which case the conversation stands: ``turn`` counts the model's responses so far, ``said`` the user's
+    messages, ``results`` are the tool results in the request, in order."""
 
     case: Case
     turn: int
     results: tuple[Result, ...] = ()
     trial: int = 0
     made: tuple[SimCall, ...] = field(default=())
+    said: int = 1

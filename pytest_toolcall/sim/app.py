@@ -12,9 +12,13 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json, dumps, parse_json
 from pytest_toolcall.sim import chat
-from pytest_toolcall.sim.answers import Situation
+from pytest_toolcall.sim.answers import SimAnswer, Situation
 from pytest_toolcall.sim.cases import CaseIndex
 from pytest_toolcall.sim.faults import FAULTS, answer
+from pytest_toolcall.sim.judges import JUDGES, is_grading, judge_answer
+
+SIMULATED_MODELS = (*FAULTS, *JUDGES)
+"""Every name that may stand after ``sim:``."""
 
 CASE_HEADER = "x-toolcall-case"
 """Names suite and case for the in-process client, so that twins in different suites are told apart."""
@@ -33,8 +37,9 @@ class SimApp:
 
     def __init__(self, model: str, cases: Sequence[Case]) -> None:
         name = model.removeprefix("sim:")
-        if name.partition("@")[0] not in FAULTS:
-            raise UsageError(f"no simulated model {model!r}; there are: {', '.join(f'sim:{key}' for key in FAULTS)}")
+        if name.partition("@")[0] not in SIMULATED_MODELS:
+            known = ", ".join(f"sim:{key}" for key in SIMULATED_MODELS)
+            raise UsageError(f"no simulated model {model!r}; there are: {known}")
         self.model = f"sim:{name}"
         self.index = CaseIndex(cases)
 
@@ -53,14 +58,11 @@ class SimApp:
     async def _chat(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             request = chat.read_request(parse_json((await _body(receive)).decode()))
-            situation = self._situation(request, dict(scope["headers"]))
+            said, place = self._answer(request, dict(scope["headers"]))
         except (chat.RequestError, UsageError, ValueError) as error:
             await _reply(send, 400, _error(str(error)))
             return
-        said = answer(self.model.removeprefix("sim:"), situation)
-        seed = hashlib.sha256(
-            f"{situation.case.suite.name}/{situation.case.id}/{situation.trial}/{situation.turn}".encode()
-        ).hexdigest()[:16]
+        seed = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         created = int(time.time())
         if request.stream:
             payloads = chat.chunks(
@@ -69,6 +71,16 @@ class SimApp:
             await _stream(send, payloads)
         else:
             await _reply(send, 200, chat.completion(said, model=self.model, seed=seed, created=created))
+
+    def _answer(self, request: chat.ChatRequest, headers: dict[bytes, bytes]) -> tuple[SimAnswer, str]:
+        """What the model says, and a text that names the place, from which ids are made."""
+        model = self.model.removeprefix("sim:")
+        if is_grading(request.tool_names):
+            question = request.messages[-1][1]
+            return judge_answer(model, question, request.tool_names, self.index.cases), question
+        situation = self._situation(request, headers)
+        case = situation.case
+        return answer(model, situation), f"{case.suite.name}/{case.id}/{situation.trial}/{situation.turn}"
 
     def _situation(self, request: chat.ChatRequest, headers: dict[bytes, bytes]) -> Situation:
         named = headers.get(CASE_HEADER.encode(), b"").decode("ascii", "replace")
@@ -83,7 +95,8 @@ class SimApp:
         trial = headers.get(TRIAL_HEADER.encode(), b"0")
         opening = sum(message.role == "assistant" for message in case.messages)
         turn = sum(role == "assistant" for role, _ in request.messages) - opening
-        return Situation(case, turn, request.results, int(trial) if trial.isdigit() else 0, request.made)
+        said = sum(role == "user" for role, _ in request.messages)
+        return Situation(case, turn, request.results, int(trial) if trial.isdigit() else 0, request.made, said)
 
 
 def case_headers(suite: str, case_id: str, trial: int) -> dict[str, str]:

@@ -26,6 +26,7 @@ class CaseIndex:
     """Finds the case by system text, user messages and tool names, as an outside client sends them."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
+        self.cases = cases
         self._cases: dict[Key, Case] = {}
         self._by_id: dict[tuple[str, str], Case] = {}
         self._twins: dict[Key, list[Case]] = {}

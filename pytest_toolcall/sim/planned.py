@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_toolcall.core.cases import Case, ExpectedCall, Step
+from pytest_toolcall.core.dialogues import Dialogue, Turn
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.core.tasks import SequenceStep, Task
+from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.arguments import Argument, NoSuchResult, Result, problems_of, used_value
 from pytest_toolcall.judge.reference import NoReference, right_answer, right_arguments
@@ -42,11 +43,15 @@ def planned(situation: Situation) -> Planned:
     """The right next response of a case at this point of its conversation."""
     if situation.case.task is not None:
         return _planned_task(situation.case.task, situation)
+    if situation.case.dialogue is not None:
+        return _planned_turn(situation.case.dialogue, situation)
     return _planned_step(situation)
 
 
 def expected_calls(case: Case) -> list[ExpectedCall]:
     """Every call that the case expects, in the order of their places."""
+    if case.dialogue is not None:
+        return [call for turn in case.dialogue.turns for call in turn_calls(turn)]
     if case.task is None:
         return [
             call for step in case.steps if step.expects_call for call in step.alternatives[0].calls if not call.optional
@@ -54,6 +59,39 @@ def expected_calls(case: Case) -> list[ExpectedCall]:
     if case.task.sequence:
         return [step.call for step in case.task.sequence]
     return [] if case.task.expected is None else [case.task.expected]
+
+
+def turn_calls(turn: Turn) -> list[ExpectedCall]:
+    """The calls that a dialogue's turn asserts."""
+    return [
+        call
+        for assertion in turn.assertions
+        if assertion.type == "calls"
+        for call in assertion.calls[0].calls
+        if not call.optional
+    ]
+
+
+def turn_text(turn: Turn) -> str:
+    """A right text for a dialogue's turn: its ``reference``, else one made from what its assertions contain."""
+    if turn.reference:
+        return turn.reference
+    parts = [assertion.value for assertion in turn.assertions if assertion.type == "contains"]
+    return "Here is my answer: " + ", ".join(parts) if parts else "Here is my answer."
+
+
+def _planned_turn(dialogue: Dialogue, situation: Situation) -> Planned:
+    """The calls of the turn that are still to be made, each as soon as what it uses is known, then its text."""
+    number = min(max(situation.said - 1, 0), len(dialogue.turns) - 1)
+    before = sum(len(turn_calls(turn)) for turn in dialogue.turns[:number])
+    done = max(0, len(situation.results) - before)
+    wanted = turn_calls(dialogue.turns[number])
+    calls = []
+    for place, expected in enumerate(wanted[done:], start=before + done):
+        if not _known(expected, situation.results):
+            break
+        calls.append(_task_call(place, expected, situation))
+    return Planned(tuple(calls)) if calls else Planned(text=turn_text(dialogue.turns[number]))
 
 
 def _planned_step(situation: Situation) -> Planned:
@@ -89,7 +127,7 @@ def _planned_task(task: Task, situation: Situation) -> Planned:
     together = task.sequence[done:] if task.expected_turns < len(task.sequence) else task.sequence[done : done + 1]
     calls = []
     for number, step in enumerate(together):
-        if not _ready(step, situation.results):
+        if not _known(step.call, situation.results):
             break
         calls.append(_task_call(done + number, step.call, situation))
     return Planned(tuple(calls), after_error=after_error)
@@ -110,8 +148,9 @@ def is_error(result: Json) -> bool:
     return isinstance(result, Mapping) and result.keys() == {"error"}
 
 
-def _ready(step: SequenceStep, results: Sequence[Result]) -> bool:
-    for checks in step.call.args.values():
+def _known(expected: ExpectedCall, results: Sequence[Result]) -> bool:
+    """Every earlier result that the call uses is there."""
+    for checks in expected.args.values():
         for check in checks:
             if check.name == "uses":
                 try:

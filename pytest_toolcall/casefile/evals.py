@@ -1,0 +1,161 @@
+"""The eval format: ``name`` and ``turns`` (``docs/evals.md``), one dialogue a file, a rubric file beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec import UNSET
+
+from pytest_toolcall.casefile.document import Document
+from pytest_toolcall.casefile.eval_types import AssertEntry, EvalFile, TurnEntry
+from pytest_toolcall.casefile.mocks import MockReader
+from pytest_toolcall.casefile.native import xfail_of
+from pytest_toolcall.casefile.problems import Problems
+from pytest_toolcall.casefile.shape import shaped
+from pytest_toolcall.casefile.steps import StepReader
+from pytest_toolcall.casefile.toolbox import Toolboxes, file_tools
+from pytest_toolcall.casefile.types import CallSetEntry
+from pytest_toolcall.core.cases import CallSet, Case, KeyPath, Source, Suite
+from pytest_toolcall.core.dialogues import Assertion, Dialogue, Rubric, Turn
+from pytest_toolcall.core.errors import Problem
+from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.judge import ecma
+from pytest_toolcall.judge.arguments import CheckKind
+from pytest_toolcall.judge.patterns import PatternError
+from pytest_toolcall.judge.rubric import RubricError, read_rubric
+
+_SUFFIXES = (".yaml", ".yml", ".json", ".md")
+
+
+def read(
+    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
+) -> tuple[Sequence[Case], Sequence[Problem]]:
+    """The one case of an eval file. Raises `CaseFileError` with every problem found."""
+    problems = Problems(document)
+    entry = shaped(document.value, EvalFile, (), problems)
+    tools, known = file_tools(entry.tools, problems, toolboxes)
+    reader = _EvalReader(document, entry, problems, checks, tools)
+    dialogue = reader.dialogue()
+    problems.raise_any()
+    if known:
+        reader.lint(dialogue)
+        problems.raise_any()
+    messages = (Message("system", entry.system),) if entry.system else ()
+    case = Case(
+        id=entry.name,
+        suite=suite_of(document.path),
+        source=Source(document.path, document.line(("name",)), ()),
+        kind="dialogue",
+        messages=(*messages, Message("user", dialogue.turns[0].content)),
+        tools=tuple(tools.values()),
+        description=entry.description,
+        tags=tuple(dict.fromkeys(entry.tags)),
+        xfail=xfail_of(entry.xfail),
+        params=entry.params,
+        trials=entry.trials,
+        dialogue=dialogue,
+    )
+    return [case], ()
+
+
+def suite_of(path: Path) -> Suite:
+    """The suite of an eval: the folder above ``evals``, else the file's own folder; its version is a hash of the
+    content of all files of that folder, so that a score is comparable only while none of them changed."""
+    folder = path.resolve().parent
+    name = folder.parent.name if folder.name == "evals" else folder.name
+    digest = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        if file.suffix.lower() in _SUFFIXES and file.is_file() and not file.name.startswith("evals-report"):
+            digest.update(f"{file.name}\0".encode())
+            digest.update(file.read_bytes())
+    return Suite(name or "evals", digest.hexdigest()[:12])
+
+
+@dataclass(slots=True)
+class _EvalReader:
+    document: Document
+    entry: EvalFile
+    problems: Problems
+    checks: Mapping[str, CheckKind] | None
+    tools: dict[str, Tool]
+
+    def dialogue(self) -> Dialogue:
+        entry = self.entry
+        if not entry.name.isprintable() or any(part in entry.name for part in ("::", "[", "]", " ")):
+            self.problems.add(("name",), "a name cannot hold blanks, ::, [ or ], which pytest's node ids use")
+        turns = tuple(self._turn(turn, ("turns", number)) for number, turn in enumerate(entry.turns))
+        if not turns:
+            self.problems.add_missing((), "holds no turns", "turns")
+        rubric = None if entry.rubric is UNSET else self._rubric(entry.rubric)
+        weighed = any(assertion.weight > 0 for turn in turns for assertion in turn.assertions)
+        if turns and rubric is None and entry.rubric is UNSET and not weighed:
+            self.problems.add_missing((), "grades nothing: no turn asserts anything, and there is no rubric", "turns")
+        mocks = MockReader(self.problems, self.checks, self.tools).rules(entry.mocks, ("mocks",))
+        return Dialogue(
+            turns=turns,
+            rubric=rubric,
+            pass_threshold=entry.scoring.pass_threshold,
+            min_pass_rate=entry.scoring.min_pass_rate,
+            timeout_s=entry.timeout,
+            mocks=mocks,
+        )
+
+    def _turn(self, written: TurnEntry, keys: KeyPath) -> Turn:
+        assertions = tuple(
+            self._assertion(entry, (*keys, "assert", number)) for number, entry in enumerate(written.asserts)
+        )
+        return Turn(written.content, assertions, written.reference)
+
+    def _assertion(self, written: AssertEntry, keys: KeyPath) -> Assertion:
+        on_calls = written.type in ("calls", "no_call")
+        value = "" if written.value is UNSET else written.value
+        if not on_calls and written.value is UNSET:
+            self.problems.add_missing(keys, f"an assertion of type {written.type} needs a value", "value")
+        if on_calls and written.value is not UNSET:
+            self.problems.add((*keys, "value"), f"an assertion of type {written.type} takes no value")
+        if (written.type == "calls") != (written.calls is not UNSET):
+            self.problems.add_missing(keys, "type calls goes with a list of calls, and nothing else does", "calls")
+        insensitive = written.options.case_insensitive
+        ignore_case = written.type == "regex" if insensitive is UNSET else insensitive
+        if written.type == "regex" and value:
+            try:
+                ecma.check(value, ignore_case=ignore_case)
+            except PatternError as error:
+                self.problems.add((*keys, "value"), str(error))
+        return Assertion(written.type, value, written.weight, ignore_case, self._calls(written, keys))
+
+    def _calls(self, written: AssertEntry, keys: KeyPath) -> tuple[CallSet, ...]:
+        if written.calls is UNSET:
+            return ()
+        reader = StepReader(self.problems, self.tools, self.checks)
+        sets = [CallSetEntry(calls=written.calls), *written.alternatives]
+        places = [keys, *((*keys, "alternatives", number) for number in range(len(written.alternatives)))]
+        return tuple(
+            reader.call_set(entry.calls, UNSET, place, place) for entry, place in zip(sets, places, strict=True)
+        )
+
+    def _rubric(self, name: str) -> Rubric | None:
+        path = self.document.path.parent / name
+        try:
+            return read_rubric(name, path.read_text(encoding="utf-8"))
+        except OSError as error:
+            self.problems.add(("rubric",), f"cannot read {name}: {error.strerror or error}")
+        except UnicodeDecodeError:
+            self.problems.add(("rubric",), f"{name} is not UTF-8")
+        except RubricError as error:
+            self.problems.add(("rubric",), f"{name}: {error}")
+        return None
+
+    def lint(self, dialogue: Dialogue) -> None:
+        """Calls to tools that the eval does not offer."""
+        for number, turn in enumerate(dialogue.turns):
+            for place, assertion in enumerate(turn.assertions):
+                for option in assertion.calls:
+                    for call in option.calls:
+                        if call.name not in self.tools:
+                            keys: KeyPath = ("turns", number, "assert", place, "calls")
+                            self.problems.add(keys, f"expects a call to {call.name}, which the eval does not offer")

@@ -1,0 +1,205 @@
+"""The driver of dialogues: the user's turns one after another, each answered and graded."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.dialogues import (
+    Assertion,
+    AssertionFinding,
+    Dialogue,
+    DialogueFindings,
+    Line,
+    RubricFinding,
+    Turn,
+)
+from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
+from pytest_toolcall.judge.arguments import Result
+from pytest_toolcall.judge.calls import call_findings
+from pytest_toolcall.judge.dialogue import (
+    calls_assertion,
+    shown,
+    text_assertion,
+    trial_passes,
+    trial_reason,
+    trial_score,
+)
+from pytest_toolcall.play.conversation import Conversation, result_text
+from pytest_toolcall.play.grading import Grader, JudgeFailed
+from pytest_toolcall.play.mock_tools import MockTools
+
+RESPONSES_A_TURN = 10
+"""Most responses to one user message; an agent that still calls tools after that is stopped."""
+
+NO_JUDGE = "needs a judge for its rubric: name one with --toolcall-judge"
+
+
+async def play_dialogue(
+    case: Case, conversation: Conversation, tools: MockTools, grader: Grader | None
+) -> TrialVerdict:
+    """Hold the conversation of one trial and grade it.
+
+    Each turn goes on until a response without calls, whose calls the mock tools answer. Turns without assertions are
+    sent and not graded. The rubric file is judged once, on the whole transcript.
+    """
+    assert case.dialogue is not None
+    started = time.perf_counter()
+    trial = _Trial(case, case.dialogue, conversation, tools, grader)
+    problem = kind = ""
+    if case.dialogue.needs_judge and grader is None:
+        problem, kind = NO_JUDGE, "judge"
+    else:
+        try:
+            await trial.run()
+        except EndpointError as error:
+            problem, kind = str(error), error.kind
+    return trial.verdict(time.perf_counter() - started, problem, kind)
+
+
+class _Trial:
+    def __init__(
+        self,
+        case: Case,
+        dialogue: Dialogue,
+        conversation: Conversation,
+        tools: MockTools,
+        grader: Grader | None,
+    ) -> None:
+        self.case, self.dialogue, self.conversation, self.tools, self.grader = (
+            case,
+            dialogue,
+            conversation,
+            tools,
+            grader,
+        )
+        self.steps: list[StepVerdict] = []
+        self.findings: list[AssertionFinding] = []
+        self.transcript: list[Line] = []
+        self.results: list[Result] = []
+        self.rubric: RubricFinding | None = None
+
+    async def run(self) -> None:
+        for number, turn in enumerate(self.dialogue.turns):
+            if number:
+                self.conversation.say(turn.content)
+            self.transcript.append(Line("user", turn.content))
+            known = list(self.results)
+            try:
+                replies = await asyncio.wait_for(self._respond(), self.dialogue.timeout_s)
+            except TimeoutError:
+                raise EndpointError(
+                    "timeout", f"turn {number + 1}: no answer within {self.dialogue.timeout_s:g} s"
+                ) from None
+            await self._grade_turn(number, turn, replies, known)
+        if self.dialogue.rubric is not None:
+            await self._grade_rubric()
+
+    async def _respond(self) -> list[Reply]:
+        """The responses to one user message, until one makes no call."""
+        replies = []
+        for _ in range(RESPONSES_A_TURN):
+            reply = (await self.conversation.ask()).reply
+            replies.append(reply)
+            calls = tuple(f"{call.name}({call.raw})" for call in reply.calls)
+            self.transcript.append(Line("assistant", reply.text, calls))
+            self.steps.append(_step(self.case, reply))
+            if reply.outcome != "call":
+                break
+            for position, call in enumerate(reply.calls):
+                result = self.tools.call(call.name, call.arguments or {})
+                self.conversation.answer(position, result)
+                self.results.append(Result(call.name, result))
+                self.transcript.append(Line("tool", result_text(result)))
+        return replies
+
+    async def _grade_turn(self, number: int, turn: Turn, replies: Sequence[Reply], known: Sequence[Result]) -> None:
+        response = "\n".join(reply.text for reply in replies if reply.text)
+        calls = [call for reply in replies for call in reply.calls]
+        for assertion in turn.assertions:
+            self.findings.append(await self._grade(number, turn, assertion, response, calls, known))
+
+    async def _grade(
+        self,
+        number: int,
+        turn: Turn,
+        assertion: Assertion,
+        response: str,
+        calls: Sequence[ToolCall],
+        known: Sequence[Result],
+    ) -> AssertionFinding:
+        score: float | None
+        if assertion.type == "llm-rubric":
+            assert self.grader is not None
+            try:
+                grade = await self.grader.grade(assertion.value, turn.content, response)
+                score, reason = float(grade.passed), grade.reason
+            except JudgeFailed as error:
+                score, reason = None, str(error)
+        elif assertion.type in ("calls", "no_call"):
+            # Results of earlier turns and of this one: a call may use what a call just before it brought.
+            reason = calls_assertion(assertion, calls, self.case.tools, [*known, *self.results[len(known) :]])
+            score = float(not reason)
+        else:
+            reason = text_assertion(assertion, response)
+            score = float(not reason)
+        return AssertionFinding(number, assertion.type, shown(assertion), assertion.weight, score, reason)
+
+    async def _grade_rubric(self) -> None:
+        rubric = self.dialogue.rubric
+        assert rubric is not None
+        assert self.grader is not None
+        try:
+            grade = await self.grader.grade_rubric(rubric, self.transcript)
+            self.rubric = RubricFinding(rubric.name, grade.score, grade.criteria)
+        except JudgeFailed as error:
+            self.rubric = RubricFinding(rubric.name, None, reason=str(error))
+
+    def verdict(self, duration_s: float, problem: str, kind: str) -> TrialVerdict:
+        score = None if problem else trial_score(self.findings, self.rubric)
+        if not problem and score is None:
+            silent = [finding.reason for finding in self.findings if finding.score is None]
+            problem = (silent or [self.rubric.reason if self.rubric is not None else "nothing was graded"])[0]
+            kind = "judge"
+        passed = score is not None and trial_passes(self.dialogue, score)
+        if problem:
+            self.steps.append(StepVerdict("errored", False, problem))
+        reason = problem or ("" if passed or score is None else trial_reason(self.findings, self.rubric, score))
+        modes = _failure_modes(self.findings) if not problem and not passed else ()
+        return TrialVerdict(
+            outcome="errored" if problem else "passed" if passed else "failed",
+            score=score,
+            steps=tuple(self.steps),
+            exchanges=tuple(self.conversation.exchanges),
+            duration_s=duration_s,
+            reason=reason,
+            failure_modes=modes,
+            error_kind=kind,
+            dialogue=DialogueFindings(tuple(self.findings), self.rubric, tuple(self.transcript)),
+            judge_exchanges=tuple(self.grader.exchanges) if self.grader is not None else (),
+        )
+
+
+def _failure_modes(findings: Sequence[AssertionFinding]) -> tuple[str, ...]:
+    """Only assertions on calls name a kind of mistake; a text is right or wrong."""
+    failed = {finding.type for finding in findings if not finding.score}
+    modes = (("no_call", "unnecessary_tool_call"), ("calls", "wrong_tool_sequence"))
+    return tuple(mode for kind, mode in modes if kind in failed)
+
+
+def _step(case: Case, reply: Reply) -> StepVerdict:
+    remarks = list(reply.remarks)
+    if reply.outcome == "no_call" and not reply.text.strip():
+        remarks.append("empty_answer")
+    return StepVerdict(
+        outcome=reply.outcome,
+        passed=True,
+        calls=call_findings(reply.calls, case.tools),
+        remarks=tuple(dict.fromkeys(remarks)),
+        text=reply.text,
+        finish_reason=reply.finish_reason,
+    )

@@ -1,0 +1,93 @@
+"""Asks the judge model. A judge that fails leaves the assertion errored, never passed or failed."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from pytest_toolcall.core.dialogues import Line, Rubric
+from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.replies import Exchange, Reply
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.judge.rubric import (
+    ASSERTION_TOOL,
+    RUBRIC_TOOL,
+    SYSTEM,
+    Grade,
+    RubricGrade,
+    UnreadableVerdict,
+    assertion_question,
+    read_grade,
+    read_rubric_grade,
+    rubric_question,
+)
+from pytest_toolcall.play.conversation import Asks, Conversation, Record
+
+T = TypeVar("T")
+
+
+class JudgeFailed(Exception):
+    """The judge gave no verdict; the text says why."""
+
+
+class Grader:
+    """One judge for one trial. ``exchanges`` is what it was asked, to be counted and priced apart."""
+
+    def __init__(
+        self,
+        endpoint: Asks,
+        *,
+        case: str = "",
+        suite: str = "",
+        trial: int = 0,
+        record: Record | None = None,
+    ) -> None:
+        self.exchanges: list[Exchange] = []
+        self._endpoint = endpoint
+        self._key = (f"{case}#judge", suite, trial)
+        self._record = record
+        self._asked = 0
+
+    async def grade(self, criterion: str, said: str, response: str) -> Grade:
+        """The judge's verdict on one response. Raises `JudgeFailed`."""
+        question = assertion_question(criterion, said, response, _marker())
+        return await self._verdict(question, ASSERTION_TOOL, read_grade)
+
+    async def grade_rubric(self, rubric: Rubric, transcript: Sequence[Line]) -> RubricGrade:
+        """The judge's verdict on a whole conversation. Raises `JudgeFailed`."""
+        question = rubric_question(rubric, transcript, _marker())
+        return await self._verdict(question, RUBRIC_TOOL, lambda reply: read_rubric_grade(reply, rubric))
+
+    async def _verdict(self, question: str, tool: Tool, read: Callable[[Reply], T]) -> T:
+        """Ask, and once more where the answer cannot be read."""
+        problem = ""
+        for _ in range(2):
+            case, suite, trial = self._key
+            conversation = Conversation(
+                self._endpoint,
+                tools=(tool,),
+                messages=(Message("system", SYSTEM), Message("user", question)),
+                params={"tool_choice": {"type": "function", "function": {"name": tool.name}}},
+                case=case,
+                suite=suite,
+                trial=trial,
+                record=self._record,
+            )
+            conversation.asked = self._asked
+            self._asked += 1
+            try:
+                exchange = await conversation.ask()
+            except EndpointError as error:
+                raise JudgeFailed(f"the judge gave no answer: {error}") from None
+            self.exchanges.append(exchange)
+            try:
+                return read(exchange.reply)
+            except UnreadableVerdict as error:
+                problem = str(error)
+        raise JudgeFailed(f"{problem} (asked twice)")
+
+
+def _marker() -> str:
+    return secrets.token_hex(12)
