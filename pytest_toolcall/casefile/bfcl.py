@@ -29,8 +29,8 @@ from pytest_toolcall.judge.bfcl import ANSWERS, IRRELEVANCE, NAME, RELEVANCE, An
 _ANSWERS_DIRECTORY = "possible_answer"
 _NAME = re.compile(r"BFCL_v(?P<version>\d+)_(?P<category>.+)\.jsonl?", re.IGNORECASE)
 _REFUSED = (
-    ("simple_java", "its calls are written in Java"),
     ("simple_javascript", "its calls are written in JavaScript"),
+    ("simple_java", "its calls are written in Java"),
     ("multi_turn", "it runs BFCL's own simulated systems over several turns"),
     ("memory", "it needs BFCL's own memory backends"),
     ("web_search", "it searches the web"),

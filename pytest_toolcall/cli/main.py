@@ -30,10 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     export.add_argument("paths", nargs="+", type=Path, help="case files or directories of one suite")
     export.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
 
+    results = commands.add_parser("bfcl-recording", help="make a recording for replay: of published BFCL result files")
+    results.add_argument("paths", nargs="+", type=Path, metavar="RESULT.json", help="result files of one model")
+    results.add_argument(
+        "-o", "--output", type=Path, required=True, help="file to write (*.jsonl), or a directory for recording.jsonl"
+    )
+
     options = parser.parse_args(arguments)
     try:
         if options.command == "serve":
             return _serve(options)
+        if options.command == "bfcl-recording":
+            return _bfcl_recording(options)
         return _export(options)
     except ToolcallError as error:
         print(error, file=sys.stderr)
@@ -95,4 +103,22 @@ def _export(options: argparse.Namespace) -> int:
             options.output.write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {options.output}: {error.strerror or error}") from None
+    return 0
+
+
+def _bfcl_recording(options: argparse.Namespace) -> int:
+    from pytest_toolcall.core.jsontext import dumps
+    from pytest_toolcall.endpoint.bfcl_results import recorded_results
+
+    lines = [line for path in options.paths for line in recorded_results(path)]
+    output: Path = options.output
+    file = output if output.suffix == ".jsonl" and not output.is_dir() else output / "recording.jsonl"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(dumps(line) + "\n" for line in lines), encoding="ascii")
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
+    failed = sum("error" in line for line in lines)
+    note = f", {failed} of them failed requests" if failed else ""
+    print(f"{len(lines)} results{note} in {file}; judge them with --model replay:{output}")
     return 0

@@ -12,10 +12,12 @@ from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.core.transcripts import is_transcript
 from pytest_toolcall.endpoint.client import request_id
 from pytest_toolcall.endpoint.costs import exchange_cost
 from pytest_toolcall.endpoint.recordings import ExchangeKey, Recorder, recorded_answer
 from pytest_toolcall.endpoint.settings import EndpointSettings, Prices
+from pytest_toolcall.endpoint.transcripts import recording_of_transcript
 from pytest_toolcall.endpoint.wires import wire_named
 
 _SIMULATED = "sim:"
@@ -43,7 +45,8 @@ class ReplayEndpoint:
     """Answers from a recording: a run's directory, or one recording file.
 
     A hand-made line needs no more than ``case`` and ``response.body``: the trial is 0, and the exchange is the running
-    number within case and trial. Of several lines for one exchange the last one that was answered counts.
+    number within case and trial. Of several lines for one exchange the last one that was answered counts. Lines in the
+    form of vendor verifiers (``core/transcripts.py``) are read as well.
     ``name`` is what the user typed, for reports. ``model`` picks one of several recorded models; lines that name none
     belong to each. ``truncated_lines`` counts last lines cut by a crash, which are left out. Raises `UsageError`.
     """
@@ -135,6 +138,8 @@ class ReplayEndpoint:
                     self.truncated_lines += 1
                     continue
                 raise UsageError(f"{where}: not a line of JSON") from None
+            if is_transcript(value):
+                value = recording_of_transcript(value, number)
             yield _checked(value, where)
 
 

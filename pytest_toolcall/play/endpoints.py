@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.endpoint.agent import PYTHON, PythonAgent, load_agent
 from pytest_toolcall.endpoint.client import Endpoint
 from pytest_toolcall.endpoint.models_file import ModelEntry
 from pytest_toolcall.endpoint.replay import ReplayEndpoint
@@ -19,7 +20,7 @@ from pytest_toolcall.sim.app import SIMULATED_MODELS
 SIMULATED = "sim:"
 REPLAY = "replay:"
 
-AnyEndpoint = Endpoint | ReplayEndpoint
+AnyEndpoint = Endpoint | ReplayEndpoint | PythonAgent
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class Request:
         """Raise `UsageError` where a model name cannot work."""
         if name.startswith(REPLAY):
             self._replay(name)
+        elif name.startswith(PYTHON):
+            load_agent(name)
         else:
             wire_named(self.settings(name).wire)
 
@@ -76,6 +79,8 @@ class Request:
         """The endpoint of a model. A simulated one answers from ``cases``, in process, through the same HTTP client."""
         if name.startswith(REPLAY):
             return self._replay(name)
+        if name.startswith(PYTHON):
+            return PythonAgent(name, timeout_s=self.timeout_s)
         settings = self.settings(name)
         if not settings.simulated:
             return Endpoint(settings)

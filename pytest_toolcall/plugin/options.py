@@ -56,6 +56,9 @@ OPTIONS = (
         "X",
         default=str(DEFAULT_MAX_ERRORED),
     ),
+    Option(
+        "bfcl-strict", "judge BFCL cases by the native rules in place of BFCL's, and list where the two differ", flag=True
+    ),
     Option("suite", "run a suite that ships with the package, as in core", "NAME", many=True),
 )
 
@@ -103,6 +106,7 @@ class Options:
     json: Path | None
     gates: tuple[str, ...]
     max_errored: float
+    bfcl_strict: bool
     suites: tuple[str, ...]
     file_patterns: tuple[str, ...]
 
@@ -167,6 +171,7 @@ def read_options(config: pytest.Config) -> Options:
         json=_path(config, "json"),
         gates=tuple(_given(config, "gate") or ()),
         max_errored=_number(config, "max_errored", DEFAULT_MAX_ERRORED, 0, 1),
+        bfcl_strict=bool(_given(config, "bfcl_strict")),
         suites=tuple(_given(config, "suite") or ()),
         file_patterns=tuple(config.getini("toolcall_files") or ()),
     )

@@ -145,6 +145,7 @@ class Results:
 
     def terminal(self, writer: Any) -> None:
         """Print the table and everything a reader has to know beside it."""
+        from pytest_toolcall.report.bfcl import bfcl_lines
         from pytest_toolcall.report.terminal import metric_table, printable
 
         report = self.report()
@@ -152,6 +153,8 @@ class Results:
         for line in metric_table(report.models) if report.models else ():
             writer.line(line)
         writer.line("")
+        for line in bfcl_lines(report.cases):
+            writer.line(line)
         if report.missing:
             writer.line(f"{report.missing} selected cases have no verdict: the run is not complete", yellow=True)
         left = self.session.left_alone

@@ -151,10 +151,14 @@ class ToolcallSession:
         return Toolboxes()
 
     def modified(self, case: Case) -> Case:
-        """The case as hooks want it, with the number of trials that the command line asks for."""
+        """The case as hooks want it, with the trials and the rules that the command line asks for."""
         from dataclasses import replace
 
         case = self.config.hook.pytest_toolcall_modify_case(config=self.config, case=case) or case
+        if self.options.bfcl_strict:
+            from pytest_toolcall.judge.steps import judged_strictly
+
+            case = judged_strictly(case)
         return replace(case, trials=self.options.trials) if self.options.trials else case
 
     def claim_ids(self, cases: Sequence[Case]) -> None:

@@ -54,7 +54,7 @@ def metric_table(models: dict[str, ModelSummary]) -> list[str]:
     rows.append(["Tokens in / out", *(_tokens(summary) for summary in models.values())])
     rows.append(["Cost per 100 cases", *(_cost(summary) for summary in models.values())])
     rows.append(["Errored", *(f"{summary.counts.errored} of {summary.counts.cases}" for summary in models.values())])
-    return _aligned(rows) + _notes(models)
+    return aligned(rows) + _notes(models)
 
 
 def _composite_rows(summaries: Sequence[ModelSummary]) -> list[list[str]]:
@@ -116,7 +116,8 @@ def _notes(models: dict[str, ModelSummary]) -> list[str]:
     return notes
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table as lines, its columns as wide as they have to be."""
     columns = max(len(row) for row in rows)
     widths = [max((len(row[column]) for row in rows if column < len(row)), default=0) for column in range(columns)]
     return ["  ".join(cell.ljust(widths[number]) for number, cell in enumerate(row)).rstrip() for row in rows]
@@ -149,7 +150,7 @@ def _side_by_side(step: StepVerdict) -> list[str]:
         if position not in matched:
             rows.append(["x", "nothing", f"{printable(call.name)} {printable(call.raw[:200])}"])
             rows.extend([["", "", f"schema: {printable(call.problem)}"]] if call.problem else [])
-    return _aligned(rows)
+    return aligned(rows)
 
 
 def _pair_rows(pair: CallComparison, step: StepVerdict) -> list[list[str]]:

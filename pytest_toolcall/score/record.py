@@ -14,7 +14,7 @@ import msgspec
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.replies import Exchange, Outcome
-from pytest_toolcall.core.verdicts import CallFinding, StepVerdict, TrialOutcome, TrialVerdict
+from pytest_toolcall.core.verdicts import CallComparison, CallFinding, StepVerdict, TrialOutcome, TrialVerdict
 
 CaseOutcome = Literal["passed", "failed", "xfailed", "xpassed", "errored"]
 
@@ -30,9 +30,27 @@ class CallRecord(msgspec.Struct, frozen=True):
     problem: str
 
 
+class ArgumentRecord(msgspec.Struct, frozen=True):
+    """One named argument of an expected call beside what the model gave."""
+
+    name: str
+    expected: str
+    given: str
+    problem: str = ""
+
+
+class ComparisonRecord(msgspec.Struct, frozen=True):
+    """An expected call beside the position of the call matched with it; null where it was not called."""
+
+    expected: str
+    actual: int | None
+    arguments: list[ArgumentRecord] = []
+
+
 class StepRecord(msgspec.Struct, frozen=True):
     """One response and its verdict. ``names_match``: the names called equal the names expected; ``results``: what mock
-    tools answered, by position; ``dissent``: what other rules say, where they were asked and disagree."""
+    tools answered, by position; ``dissent``: what other rules say, where they were asked and disagree;
+    ``comparison``: expected beside actual, for a step that failed."""
 
     outcome: Outcome
     passed: bool
@@ -45,6 +63,7 @@ class StepRecord(msgspec.Struct, frozen=True):
     failure_mode: str = ""
     results: list[Any] = []
     dissent: str = ""
+    comparison: list[ComparisonRecord] = []
 
 
 class ApiCallRecord(msgspec.Struct, frozen=True):
@@ -261,7 +280,13 @@ def _step_record(step: StepVerdict) -> StepRecord:
         failure_mode=step.failure_mode,
         results=list(step.results),
         dissent=step.dissent,
+        comparison=[] if step.passed else [_comparison_record(pair) for pair in step.comparison],
     )
+
+
+def _comparison_record(pair: CallComparison) -> ComparisonRecord:
+    found = [ArgumentRecord(one.name, one.expected, one.given, one.problem) for one in pair.arguments]
+    return ComparisonRecord(pair.expected, pair.actual, found)
 
 
 def _call_record(call: CallFinding) -> CallRecord:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+
 import msgspec
 
 from pytest_toolcall.score.composite import Composite, composite
-from pytest_toolcall.score.intervals import wilson
-from pytest_toolcall.score.metrics import METRICS
-from pytest_toolcall.score.record import CaseRecord
+from pytest_toolcall.score.intervals import Cluster, clustered, clustered_mean
+from pytest_toolcall.score.metrics import METRICS, Measure
+from pytest_toolcall.score.record import ApiCallRecord, CaseRecord
+from pytest_toolcall.score.trials import never_differed, over_cases, pass_at_k, pass_hat_k
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """A share with its 95% Wilson interval; ``rate`` is null where nothing applied."""
+    """A share with its 95% Wilson interval, clustered by case; ``rate`` is null where nothing applied."""
 
     hits: int
     total: int
@@ -45,6 +47,27 @@ class Cost(msgspec.Struct, frozen=True):
     per_100_cases: float | None
 
 
+class Mean(msgspec.Struct, frozen=True):
+    """A mean over scored trials with its 95% interval, clustered by case; null where nothing was scored."""
+
+    mean: float | None
+    trials: int
+    low: float | None = None
+    high: float | None = None
+
+
+class Judge(msgspec.Struct, frozen=True):
+    """What the judge model was asked, counted and priced apart from the tested model; null cost as in `Cost`."""
+
+    calls: int
+    tokens: Tokens
+    cost_usd: float | None
+    unpriced_calls: int
+
+
+NO_JUDGE = Judge(0, Tokens(None, None), None, 0)
+
+
 class Counts(msgspec.Struct, frozen=True):
     """Cases by pytest outcome."""
 
@@ -57,7 +80,12 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class ModelSummary(msgspec.Struct, frozen=True):
-    """Everything that a table says of one model."""
+    """Everything that a table says of one model.
+
+    ``pass_rate`` is passed trials over scored trials, ``mean_score`` the mean of their scores. ``pass_at_k`` and
+    ``pass_hat_k`` map k to its value and are empty unless some case was tried more than once. ``trials_never_differed``:
+    the trials of every case gave the same answers, so that they say no more than one would.
+    """
 
     simulated: bool
     ignored_params: list[str]
@@ -73,12 +101,25 @@ class ModelSummary(msgspec.Struct, frozen=True):
     latency_s: Latency
     tokens: Tokens
     cost_usd: Cost
+    judge: Judge = NO_JUDGE
+    pass_rate: Rate = Rate(0, 0, None)
+    mean_score: Mean = Mean(None, 0)
+    pass_at_k: dict[str, float] = {}
+    pass_hat_k: dict[str, float] = {}
+    trials_never_differed: bool = False
 
 
 def rate(hits: int, total: int) -> Rate:
+    """The share of units that are independent of each other."""
+    return share([(1, 1)] * hits + [(0, 1)] * (total - hits))
+
+
+def share(clusters: Sequence[tuple[int, int]]) -> Rate:
+    """The share over units that come in clusters: hits and units of each case."""
+    hits, total = sum(hits for hits, _ in clusters), sum(size for _, size in clusters)
     if total == 0:
         return Rate(0, 0, None)
-    low, high = wilson(hits, total)
+    low, high = clustered(clusters)
     return Rate(hits, total, round(hits / total, 6), round(low, 6), round(high, 6))
 
 
@@ -110,6 +151,12 @@ def summarise(records: Sequence[CaseRecord], *, simulated: bool = False) -> Mode
             None if total is None else round(total, 9),
             None if total is None or not scored else round(total / len(scored) * 100, 9),
         ),
+        judge=_judge([call for record in records for trial in record.trials for call in trial.judge_calls]),
+        pass_rate=share([_passed(record) for record in scored]),
+        mean_score=_mean_score(scored),
+        pass_at_k=over_cases(scored, pass_at_k),
+        pass_hat_k=over_cases(scored, pass_hat_k),
+        trials_never_differed=never_differed(scored),
     )
 
 
@@ -122,21 +169,53 @@ def counts(records: Iterable[CaseRecord]) -> Counts:
 
 def metrics(scored: Sequence[CaseRecord]) -> dict[str, Rate]:
     """Every metric over the scored trials of the given cases."""
-    result = {}
-    for name, definition in METRICS.items():
-        shares = [definition.measure(record, trial) for record in scored for trial in record.scored_trials]
-        result[name] = rate(sum(hits for hits, _ in shares), sum(total for _, total in shares))
-    return result
+    return {
+        name: share([case_share(record, definition.measure) for record in scored])
+        for name, definition in METRICS.items()
+    }
+
+
+def case_share(record: CaseRecord, measure: Measure) -> tuple[int, int]:
+    """Hits and units of one metric over the scored trials of one case."""
+    shares = [measure(record, trial) for trial in record.scored_trials]
+    return sum(hits for hits, _ in shares), sum(total for _, total in shares)
+
+
+def _passed(record: CaseRecord) -> tuple[int, int]:
+    trials = record.scored_trials
+    return sum(trial.outcome == "passed" for trial in trials), len(trials)
+
+
+def _mean_score(scored: Sequence[CaseRecord]) -> Mean:
+    clusters: list[Cluster] = []
+    for record in scored:
+        scores = [trial.score for trial in record.scored_trials if trial.score is not None]
+        clusters.append((sum(scores), len(scores)))
+    total = sum(size for _, size in clusters)
+    if total == 0:
+        return Mean(None, 0)
+    low, high = clustered_mean(clusters) or (None, None)
+    return Mean(
+        round(sum(value for value, _ in clusters) / total, 6),
+        total,
+        None if low is None else round(low, 6),
+        None if high is None else round(high, 6),
+    )
+
+
+def _judge(calls: Sequence[ApiCallRecord]) -> Judge:
+    unpriced = sum(call.cost_usd is None for call in calls)
+    tokens = Tokens(_known_sum(call.input_tokens for call in calls), _known_sum(call.output_tokens for call in calls))
+    cost = None if unpriced or not calls else round(sum(call.cost_usd or 0.0 for call in calls), 9)
+    return Judge(len(calls), tokens, cost, unpriced)
 
 
 def _shares(scored: Sequence[CaseRecord], key: Callable[[CaseRecord], str]) -> dict[str, Rate]:
-    tally: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    tally: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for record in scored:
-        name = key(record)
-        for trial in record.scored_trials if name else ():
-            tally[name][0] += trial.outcome == "passed"
-            tally[name][1] += 1
-    return {name: rate(hits, total) for name, (hits, total) in tally.items()}
+        if (name := key(record)) and record.scored_trials:
+            tally[name].append(_passed(record))
+    return {name: share(clusters) for name, clusters in tally.items()}
 
 
 def _categories(scored: Sequence[CaseRecord]) -> dict[str, Rate]:

@@ -1,0 +1,60 @@
+"""What several trials of a case tell: pass@k, pass^k, and whether the trials differed at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import comb
+
+from pytest_toolcall.score.record import CaseRecord, TrialRecord
+
+
+def pass_at_k(trials: int, passed: int, k: int) -> float:
+    """The chance that at least one of k trials passes: ``1 - C(n - c, k) / C(n, k)``.
+
+    The unbiased estimator of M. Chen et al., Evaluating Large Language Models Trained on Code (2021), equation 1, from
+    n trials of which c passed. Needs ``1 <= k <= trials``.
+    """
+    return 1.0 - comb(trials - passed, k) / comb(trials, k)
+
+
+def pass_hat_k(trials: int, passed: int, k: int) -> float:
+    """The chance that all of k trials pass: ``C(c, k) / C(n, k)``.
+
+    S. Yao et al., tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains (2024), section 3.
+    Needs ``1 <= k <= trials``.
+    """
+    return comb(passed, k) / comb(trials, k)
+
+
+def over_cases(records: Sequence[CaseRecord], formula: Callable[[int, int, int], float]) -> dict[str, float]:
+    """A formula for every k from 1 to the smallest number of scored trials, each the mean over the cases.
+
+    Taken over the scored cases that were tried more than once; empty where there is none. Keys are k as text, as JSON
+    needs them.
+    """
+    tried = [record for record in records if len(record.trials) > 1 and record.scored_trials]
+    if not tried:
+        return {}
+    counts = [(len(record.scored_trials), _passed(record)) for record in tried]
+    deepest = min(trials for trials, _ in counts)
+    return {
+        str(k): round(sum(formula(trials, passed, k) for trials, passed in counts) / len(counts), 6)
+        for k in range(1, deepest + 1)
+    }
+
+
+def _passed(record: CaseRecord) -> int:
+    return sum(trial.outcome == "passed" for trial in record.scored_trials)
+
+
+def never_differed(records: Sequence[CaseRecord]) -> bool:
+    """Every case that has several scored trials got the same answers in all of them, and there is such a case."""
+    tried = [record.scored_trials for record in records if len(record.scored_trials) > 1]
+    return bool(tried) and all(len({_answers(trial) for trial in trials}) == 1 for trials in tried)
+
+
+def _answers(trial: TrialRecord) -> tuple[object, ...]:
+    """What the model said in a trial: calls by name and arguments text, and texts."""
+    steps = tuple((step.text, tuple((call.name, call.raw) for call in step.calls)) for step in trial.steps)
+    said = tuple((line.role, line.text, tuple(line.calls)) for line in trial.transcript if line.role != "user")
+    return steps, said
