@@ -1,7 +1,8 @@
 """Question files of the Berkeley Function Calling Leaderboard, version 4, read as they are (``docs/bfcl.md``).
 
 The category stands in the file's name, and the possible answers in a file of the same name in ``possible_answer/``
-beside it. Each file is a suite of its own, versioned by its content: a score counts for these very questions and answers.
+beside it. Each file is a suite of its own, versioned by its content: a score counts for these very questions and
+answers.
 """
 
 from __future__ import annotations

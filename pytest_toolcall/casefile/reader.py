@@ -63,6 +63,7 @@ FORMATS: tuple[Format, ...] = (
     _format("tasks", "tasks", "tasks"),
     _format("evals", "evals", "name turns"),
     _format("native", "native", "cases", "suite version", "id expect", "id steps"),
+    _format("perf", "perf", "sweeps"),
     _format("toolbox", "toolbox", "tools"),
     _format("bfcl", "bfcl", "id question function", file_name=r"BFCL_v\d+_.+\.jsonl?"),
     _format("transcripts", "transcripts", "data_index request response"),

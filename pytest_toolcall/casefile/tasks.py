@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec import UNSET
 
+from pytest_toolcall.casefile.benchmark_tasks import flows, repeated_at_once, result_rules, without_nulls
 from pytest_toolcall.casefile.document import Document
 from pytest_toolcall.casefile.mocks import MockReader
 from pytest_toolcall.casefile.problems import Problems, suggestion
 from pytest_toolcall.casefile.shape import shaped
-from pytest_toolcall.casefile.task_types import ExpectedEntry, SequenceEntry, TaskEntry, TaskFile
+from pytest_toolcall.casefile.task_types import ExpectedEntry, TaskEntry, TaskFile
 from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, read_tool
 from pytest_toolcall.core.cases import Case, Check, ExpectedCall, KeyPath, Source, Suite, Xfail
 from pytest_toolcall.core.errors import Problem
+from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.messages import Message
-from pytest_toolcall.core.tasks import Category, Flow, MockRule, SequenceStep, Strategy, Task
+from pytest_toolcall.core.tasks import Category, SequenceStep, Strategy, Task
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.arguments import CheckKind
-from pytest_toolcall.judge.task_lint import lint_task
+from pytest_toolcall.judge.task_lint import lint_task, lint_twins
 
 _CATEGORIES: tuple[Category, ...] = ("single_tool", "multi_tool", "schema_compliance", "error_recovery", "ambiguous")
 _STRATEGIES: tuple[Strategy, ...] = ("no_tool", "underspecified", "assumption")
@@ -34,9 +36,6 @@ COMPONENTS = (
 )
 """The components of the composite that ``weights`` may name."""
 
-_INPUT = re.compile(r"^step_(\d+)_input_from_step_(\d+)$")
-_RESULT = re.compile(r"^step_(\d+)_result$")
-
 
 def read(
     document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
@@ -46,23 +45,22 @@ def read(
     Raises `CaseFileError` with every problem found.
     """
     problems = Problems(document, "tasks", "task")
-    entry = shaped(document.value, TaskFile, (), problems)
+    entry = shaped(without_nulls(document.value), TaskFile, (), problems)
     suite = Suite(document.path.stem if entry.suite is UNSET else entry.suite, str(entry.version))
-    for name in entry.weights:
+    for name, weight in entry.weights.items():
         if name not in COMPONENTS:
             problems.add(("weights", name), f"no component of this name{suggestion(name, COMPONENTS)}")
+        elif not 0 <= weight < math.inf:
+            problems.add(("weights", name), "must be 0 or more")
     tools, known = file_tools(entry.tools, problems, toolboxes)
     reader = _TaskReader(document, entry, problems, checks, suite, tools, known)
     cases = [reader.case(position, written) for position, written in enumerate(entry.tasks)]
     if not cases:
         problems.add_missing((), "holds no tasks", "tasks")
     problems.raise_any()
-    warnings = [
-        problems.problem(case.source.keys, f"task {case.id}: cannot be passed as written: {reason}")
-        for case in cases
-        for reason in lint_task(case)
-    ]
-    return cases, warnings
+    said = [(case, reason) for case in cases for reason in (*reader.doubts.get(case.id, ()), *lint_task(case))]
+    said += lint_twins(cases)
+    return cases, [problems.problem(case.source.keys, f"task {case.id}: {reason}") for case, reason in said]
 
 
 @dataclass(slots=True)
@@ -74,6 +72,8 @@ class _TaskReader:
     suite: Suite
     tools: dict[str, Tool]
     tools_known: bool
+    doubts: dict[str, list[str]] = field(default_factory=dict)
+    """By task id: what cannot be taken as it is written, and is read in another way."""
 
     def case(self, position: int, written: TaskEntry) -> Case:
         keys: KeyPath = ("tasks", position)
@@ -122,45 +122,60 @@ class _TaskReader:
             sequence = (SequenceStep(1, expected),)
         turns = len(sequence) or 1
         expected_turns = turns if written.expected_turns is UNSET else written.expected_turns
+        if expected_turns < 1:
+            self._doubt(written, f"expected_turns is {expected_turns}; one turn a step is expected instead")
+            expected_turns = turns
+        if written.expected is UNSET and not sequence and category != "ambiguous":
+            self._doubt(written, "has neither expected nor expected_sequence, so that only making no call is right")
+        for name in written.mocks if written.mocks is not UNSET else ():
+            if name not in tools and self.tools_known:
+                self.problems.add((*keys, "mocks", name), f"no tool of this name is offered{suggestion(name, tools)}")
         reader = MockReader(self.problems, self.checks, tools)
         file_mocks = reader.rules(self.entry.mocks, ("mocks",))
         own_mocks = {} if written.mocks is UNSET else reader.rules(written.mocks, (*keys, "mocks"))
         benchmark = written.mocks is UNSET and not self.entry.mocks
         mocks = {name: (*own_mocks.get(name, ()), *file_mocks.get(name, ())) for name in (*own_mocks, *file_mocks)}
         if benchmark:
-            mocks = _intermediate_mocks(written.expected_intermediate_values, sequence)
+            mocks = result_rules(written.expected_intermediate_values, sequence)
         return Task(
             category=category,
             listed_as=listed_as,
             expected=expected,
             sequence=sequence,
-            flows=_flows(written.expected_intermediate_values),
+            flows=flows(written.expected_intermediate_values),
             expected_turns=expected_turns,
             turn_limit=max(expected_turns + 2, 5) if written.turn_limit is UNSET else written.turn_limit,
             order=written.order,
-            completeness=self._completeness(written, keys),
-            strategy=self._strategy(written, keys, listed_as) if category == "ambiguous" else "",
+            completeness=self._completeness(written),
+            strategy=self._strategy(written, listed_as) if category == "ambiguous" else "",
+            refusable=category == "schema_compliance" and written.scoring.get("strict_compliance") is False,
             mocks=mocks,
             benchmark_mocks=benchmark,
             weights=dict(self.entry.weights),
             reference=written.reference,
         )
 
-    def _strategy(self, written: TaskEntry, keys: KeyPath, listed_as: str) -> Strategy:
+    def _doubt(self, written: TaskEntry, reason: str) -> None:
+        self.doubts.setdefault(written.id, []).append(reason)
+
+    def _strategy(self, written: TaskEntry, listed_as: str) -> Strategy:
         """``assumption`` where an ambiguous task names none, as in the benchmark."""
         if listed_as == "refusal":
             return "no_tool"
-        named = written.scoring.get("strategy", "assumption") if written.strategy is UNSET else written.strategy
+        named = (written.scoring.get("strategy") or "assumption") if written.strategy is UNSET else written.strategy
         for known in _STRATEGIES:
             if named == known:
                 return known
-        self.problems.add((*keys, "scoring", "strategy"), f"no strategy {named!r}{suggestion(str(named), _STRATEGIES)}")
+        hint = suggestion(str(named), _STRATEGIES)
+        self._doubt(written, f"scoring.strategy {brief(named)} is unknown and read as assumption{hint}")
         return "assumption"
 
-    def _completeness(self, written: TaskEntry, keys: KeyPath) -> float:
-        value = written.scoring.get("param_completeness", 1.0)
+    def _completeness(self, written: TaskEntry) -> float:
+        value = written.scoring.get("param_completeness")
+        if value is None:
+            return 1.0
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            self.problems.add((*keys, "scoring", "param_completeness"), "must be a number from 0 to 1")
+            self._doubt(written, f"scoring.param_completeness is {brief(value)}, no number from 0 to 1; 1 is wanted")
             return 1.0
         return float(value)
 
@@ -185,7 +200,7 @@ class _TaskReader:
             args = self._args(entry.params or {}, here, entry.tool, tools)
             call = ExpectedCall(entry.tool, args, example=None if entry.example is UNSET else entry.example)
             number = position + 1 if entry.step is UNSET else entry.step
-            attempt = entry.attempt or (category == "error_recovery" and _repeated_at_once(written, position))
+            attempt = entry.attempt or (category == "error_recovery" and repeated_at_once(written, position))
             steps.append(SequenceStep(number, call, attempt))
         return tuple(steps)
 
@@ -203,40 +218,3 @@ def _category(written: TaskEntry) -> tuple[Category, str]:
     if written.category == "refusal":
         return "ambiguous", "refusal"
     return ("multi_tool" if written.expected_sequence else "single_tool"), written.category
-
-
-def _repeated_at_once(written: TaskEntry, position: int) -> bool:
-    """Benchmark files list the call that fails before the one that is right: the same tool twice in a row."""
-    entries: Sequence[SequenceEntry] = written.expected_sequence
-    if any(entry.attempt for entry in entries) or written.mocks is not UNSET:
-        return False
-    return position + 1 < len(entries) and entries[position + 1].tool == entries[position].tool
-
-
-def _flows(values: Mapping[str, object]) -> tuple[Flow, ...]:
-    return tuple(
-        Flow(int(match[1]), int(match[2]), value)
-        for key, value in values.items()
-        if (match := _INPUT.match(key)) is not None
-    )
-
-
-_RESULT_KEYS = {"get_stock_price": "price", "get_weather": "temp"}
-
-
-def _intermediate_mocks(
-    values: Mapping[str, object], sequence: Sequence[SequenceStep]
-) -> dict[str, tuple[MockRule, ...]]:
-    """``step_N_result`` as the answer to the call of step N, where its literal arguments are given."""
-    mocks: dict[str, tuple[MockRule, ...]] = {}
-    for key, value in values.items():
-        match = _RESULT.match(key)
-        step = next((step for step in sequence if match and step.number == int(match[1])), None)
-        if step is None or step.call.name == "calculate":
-            continue
-        literal = {
-            name: checks for name, checks in step.call.args.items() if not any(check.name == "uses" for check in checks)
-        }
-        rule = MockRule(when=literal, result={_RESULT_KEYS.get(step.call.name, "result"): value})
-        mocks[step.call.name] = (*mocks.get(step.call.name, ()), rule)
-    return mocks

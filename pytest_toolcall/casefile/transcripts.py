@@ -1,8 +1,8 @@
 """Recorded transcripts as cases (``docs/bfcl.md``, "Transcripts of vendors").
 
 Each line is a case that asks what its request asked. The same file is its own recording:
-``pytest transcripts.jsonl --model replay:transcripts.jsonl`` tells of every recorded call whether it keeps to its tool's
-schema, and any other ``--model`` asks the same again.
+``pytest transcripts.jsonl --model replay:transcripts.jsonl`` tells of every recorded call whether it keeps to its
+tool's schema, and any other ``--model`` asks the same again.
 """
 
 from __future__ import annotations

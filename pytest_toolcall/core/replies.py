@@ -78,7 +78,8 @@ class Exchange:
     """One request and its answer, with what the transport measured.
 
     ``latency_s`` is that of the answered attempt, waiting between attempts left out; ``ttft_s`` the time to the first
-    content of a stream. ``cost_usd`` is None where nobody priced the call. ``started`` is Unix time in seconds.
+    content of a stream, ``itl_s`` the times between one event with content and the next. ``cost_usd`` is None where
+    nobody priced the call. ``started`` is Unix time in seconds.
     """
 
     reply: Reply
@@ -89,4 +90,5 @@ class Exchange:
     attempts: int = 1
     ignored_params: tuple[str, ...] = ()
     request_id: str = ""
+    itl_s: tuple[float, ...] = ()
     trace_id: str = ""

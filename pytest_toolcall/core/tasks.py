@@ -31,6 +31,11 @@ class MockRule:
     recovery: Recovery = ""
 
 
+def literal_args(call: ExpectedCall) -> dict[str, tuple[Check, ...]]:
+    """The checks of arguments that do not come from an earlier result."""
+    return {name: checks for name, checks in call.args.items() if not any(check.name == "uses" for check in checks)}
+
+
 @dataclass(frozen=True, slots=True)
 class SequenceStep:
     """One expected call of a chain. An ``attempt`` is what the prompt literally asks for and an error answers; a model

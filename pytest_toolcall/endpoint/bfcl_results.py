@@ -18,8 +18,8 @@ def recorded_results(path: Path) -> list[dict[str, Json]]:
     """One line of a recording for each result in a file of ``{"id", "result"}`` lines.
 
     A result is a list of calls, ``[{name: arguments}]``, or a text. A result that says that the request failed becomes
-    an errored exchange. Raises `UsageError`: for a line that is neither, and for a file whose calls are written as text,
-    as models do that were prompted and offered no tools; to take those for answers without a call would be unfair.
+    an errored exchange. Raises `UsageError`: for a line that is neither, and for a file whose calls are written as
+    text, as models do that were prompted and offered no tools; to take those for answers without a call is unfair.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -62,8 +62,8 @@ def _recorded(line: Mapping[str, Json]) -> dict[str, Json]:
     if isinstance(latency, int | float) and not isinstance(latency, bool):
         recorded["latency_s"] = latency
     if line["_text"].startswith(_INFERENCE_ERROR):
-        message = line["_text"].splitlines()[0][:300]
-        return {**recorded, "response": None, "error": {"kind": "recorded", "message": message}}
+        told = line["_text"].splitlines()[0][:300]
+        return {**recorded, "response": None, "error": {"kind": "recorded", "message": told}}
     calls = [
         {
             "id": f"call_{position}",

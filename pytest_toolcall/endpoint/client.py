@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from pytest_toolcall import __version__
@@ -16,6 +17,7 @@ from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.costs import exchange_cost
 from pytest_toolcall.endpoint.faults import Redactor, Transient
+from pytest_toolcall.endpoint.limits import OVERLOAD, AdaptiveLimit
 from pytest_toolcall.endpoint.recordings import Attempt, ExchangeKey, RawAnswer, Recorder, recording_line
 from pytest_toolcall.endpoint.refusals import Adaptation, refused_parameter
 from pytest_toolcall.endpoint.retries import LONGEST_WAIT_S, WAITS_S, asked_wait_s
@@ -35,6 +37,7 @@ class Endpoint:
     ``ignored_params`` gathers the request parameters that the endpoint refused or dropped.
     ``transport`` replaces the network (``httpx2.ASGITransport`` for an app in this process); ``sleep`` replaces the
     waiting between attempts, and ``grace_s`` the patience with a stream that stays open after its finish_reason.
+    ``limit`` holds requests back where the endpoint is busy.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class Endpoint:
         transport: httpx2.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         grace_s: float = GRACE_S,
+        limit: AdaptiveLimit | None = None,
     ) -> None:
         self.settings = settings
         self.ignored_params: set[str] = set()
@@ -51,12 +55,20 @@ class Endpoint:
         url = settings.url(self._wire.path)
         self._transport = Transport(settings, url, self._wire.progress, transport=transport, grace_s=grace_s)
         self._sleep = sleep
+        self._limit = limit
         self._redactor = Redactor.of(settings)
-        self._adaptation = Adaptation()
+        self._adaptation = Adaptation(self._wire.droppable)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._transport.aclose()
+
+    def request_body(
+        self, messages: Sequence[Message], tools: Sequence[Tool], params: Mapping[str, Json]
+    ) -> dict[str, Json]:
+        """The body that a question would be sent with, to tell whether a recorded exchange answers the same one."""
+        body, _ = self._adaptation.copy().apply(self._wire.encode(self.settings, messages, tools, params))
+        return dict(body)
 
     async def ask(
         self,
@@ -79,7 +91,8 @@ class Endpoint:
         attempts = retries = 0
         while True:
             request, ignored = trial.apply(body)
-            attempt = await self._transport.send(request, self._headers(request, trace_id, headers or {}))
+            async with self._limit.slot() if self._limit is not None else nullcontext():
+                attempt = await self._transport.send(request, self._headers(request, trace_id, headers or {}))
             attempts += 1
             outcome = self._outcome(attempt, tools)
             if isinstance(outcome, Reading) and attempt.answer is not None:
@@ -94,19 +107,24 @@ class Endpoint:
                 error, wait = refusal, None
             if wait is None:
                 if record is not None:
-                    record(recording_line(key, self.settings.name, attempt, error))
+                    record(recording_line(key, self.settings.name, attempt, error, wire=self.settings.wire))
                 raise error
             retries += 1
+            if self._limit is not None and _status(attempt, error) in OVERLOAD:
+                self._limit.overloaded(wait)
             await self._sleep(wait)
+        if self._limit is not None:
+            self._limit.succeeded()
         self._adaptation.learn(trial)
         ignored |= _dropped_params(attempt.answer)
         self.ignored_params |= ignored
         if record is not None:
-            record(recording_line(key, self.settings.name, attempt, None))
+            record(recording_line(key, self.settings.name, attempt, None, wire=self.settings.wire))
         return Exchange(
             reply=outcome.reply,
             latency_s=attempt.latency_s,
             ttft_s=attempt.ttft_s,
+            itl_s=attempt.itl_s,
             cost_usd=exchange_cost(
                 attempt.answer.headers, outcome.reported_cost, outcome.reply.usage, self.settings.prices
             ),
@@ -124,8 +142,7 @@ class Endpoint:
             "user-agent": f"pytest-toolcall/{__version__}",
             "traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01",
         }
-        if self.settings.api_key:
-            headers["authorization"] = f"Bearer {self.settings.api_key}"
+        headers.update(self._wire.headers(self.settings.api_key))
         for given in (self.settings.headers, extra):
             headers.update((name.lower(), value) for name, value in given.items())
         return headers
@@ -145,7 +162,12 @@ class Endpoint:
         answer = attempt.answer
         if answer is None or answer.status not in _REFUSING_STATUS:
             return None
-        return refused_parameter(answer.value, answer.body, request, wanted)
+        return refused_parameter(answer.value, answer.body, request, wanted, self._wire.droppable)
+
+
+def _status(attempt: Attempt, error: EndpointError) -> int | None:
+    """The status of an errored attempt, also one that stands inside a 200 answer."""
+    return error.status if error.status is not None else attempt.answer.status if attempt.answer is not None else None
 
 
 def _wait_s(error: EndpointError, answer: RawAnswer | None, retries: int) -> float | None:

@@ -157,7 +157,8 @@ def _take(kind: str, value: Mapping[str, Json], whole: _Answer, by_index: dict[i
         block = value.get("content_block")
         _open(dict(block) if isinstance(block, Mapping) else {}, index, whole, by_index)
     elif kind == "content_block_delta" and isinstance(delta, Mapping):
-        found = by_index.get(index) if index is not None else (whole.blocks or [None])[-1]
+        newest = whole.blocks[-1] if whole.blocks else None
+        found = by_index.get(index) if index is not None else newest
         if found is None:
             found = _open({"type": _OPENED_BY.get(text_of(delta.get("type")), "text")}, index, whole, by_index)
         _extend(found, delta)

@@ -75,29 +75,38 @@ class RawAnswer:
 class Attempt:
     """One request and what became of it. ``answer`` is None where no usable answer came; then ``fault`` is set.
 
-    ``fault`` beside an answer: a stream that broke off before its end. ``started`` is Unix time in seconds.
+    ``fault`` beside an answer: a stream that broke off before its end. ``started`` is Unix time in seconds. ``itl_s``
+    are the seconds between one event with content and the next.
     """
 
     request: Mapping[str, Json]
     started: float
     latency_s: float
     ttft_s: float | None = None
+    itl_s: tuple[float, ...] = ()
     answer: RawAnswer | None = None
     fault: EndpointError | None = None
 
 
-def recording_line(key: ExchangeKey, model: str, attempt: Attempt, error: EndpointError | None) -> dict[str, Json]:
-    """The line for one exchange. ``error`` is there for an errored one; ``response`` is null where none came."""
+def recording_line(
+    key: ExchangeKey, model: str, attempt: Attempt, error: EndpointError | None, *, wire: str = "chat"
+) -> dict[str, Json]:
+    """The line for one exchange. ``error`` is there for an errored one; ``response`` is null where none came.
+
+    ``wire`` stands in it where it is not chat, and ``itl_s`` where a stream gave any times between tokens.
+    """
     line: dict[str, Json] = {
         **({"suite": key.suite} if key.suite else {}),
         "case": key.case,
         "trial": key.trial,
         "exchange": key.exchange,
         "model": model,
+        **({"wire": wire} if wire != "chat" else {}),
         "request": dict(attempt.request),
         "response": None if attempt.answer is None else _response(attempt.answer),
         "latency_s": attempt.latency_s,
         "ttft_s": attempt.ttft_s,
+        **({"itl_s": list(attempt.itl_s)} if attempt.itl_s else {}),
         "started": attempt.started,
     }
     if error is not None:

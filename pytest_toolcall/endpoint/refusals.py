@@ -2,50 +2,98 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Collection, Iterator, Mapping
 
 from pytest_toolcall.core.jsontext import Json
 
-DROPPABLE = frozenset(
-    {
-        "temperature",
-        "top_p",
-        "seed",
-        "parallel_tool_calls",
-        "stream_options",
-        "max_tokens",
-        "max_completion_tokens",
-    }
-)
-RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-"""Old and new name of one limit: where one is refused, the other is tried before doing without."""
+_COMMON: Mapping[str, str | None] = {"temperature": None, "top_p": None, "seed": None, "strict": None}
+CHAT: Mapping[str, str | None] = {
+    **_COMMON,
+    "parallel_tool_calls": None,
+    "reasoning_effort": None,
+    "stream_options": None,
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "max_tokens",
+}
+"""Parameters that a chat completion can do without. The limit has an old and a new name: where one is refused, the
+other is tried before doing without."""
+RESPONSES: Mapping[str, str | None] = {
+    **_COMMON,
+    "parallel_tool_calls": None,
+    "reasoning": None,
+    "max_output_tokens": None,
+    "store": None,
+    "include": None,
+}
+MESSAGES: Mapping[str, str | None] = {
+    **_COMMON,
+    "top_k": None,
+    "disable_parallel_tool_use": None,
+    "output_config": None,
+}
+"""``max_tokens`` is not among them: this API demands it."""
+_AUTO = ("auto", {"type": "auto"})
+"""The one choice that can be left out, since it is what leaving it out means. A forced choice that is refused is an
+error: without it the question would be another one."""
+_STRICT = re.compile(r"\.strict\b|[\"'`]strict[\"'`]|\bstrict: ")
+"""How a message names the member ``strict`` of a tool; the word alone also stands in complaints about schemas."""
 
 
-def refused_parameter(body: Json, text: str, sent: Collection[str], wanted: Collection[str]) -> str | None:
+def _inside(request: Mapping[str, Json], name: str) -> Iterator[dict[str, Json]]:
+    """The objects within the request that hold this parameter; it is not at the top of a request."""
+    if name == "strict":
+        tools = request.get("tools")
+        for tool in tools if isinstance(tools, list) else []:
+            for holder in (tool, tool.get("function")):
+                if isinstance(holder, dict) and name in holder:
+                    yield holder
+    elif name == "disable_parallel_tool_use":
+        choice = request.get("tool_choice")
+        if isinstance(choice, dict) and name in choice:
+            yield choice
+
+
+def _candidates(request: Mapping[str, Json], droppable: Mapping[str, str | None]) -> list[str]:
+    found = [name for name in droppable if name in request or any(_inside(request, name))]
+    return [*found, "tool_choice"] if request.get("tool_choice") in _AUTO else found
+
+
+def refused_parameter(
+    body: Json,
+    text: str,
+    request: Mapping[str, Json],
+    wanted: Collection[str],
+    droppable: Mapping[str, str | None] = CHAT,
+) -> str | None:
     """The droppable parameter that a 400 or 422 names, from the most to the least explicit place in the body.
 
-    ``sent`` are the members of the request; ``wanted`` those that a case or the user asked for. Of several named in
-    prose ("temperature and top_p cannot both be given"), one that nobody asked for goes first.
+    ``wanted`` are the parameters that a case or the user asked for. Of several named in prose ("temperature and top_p
+    cannot both be given"), one that nobody asked for goes first.
     """
-    candidates = [name for name in sent if name in DROPPABLE]
+    candidates = _candidates(request, droppable)
     if not candidates:
         return None
     error = body.get("error") if isinstance(body, Mapping) else None
     for holder in (error, body):
         if isinstance(holder, Mapping) and isinstance(holder.get("param"), str) and holder["param"]:
-            root = re.split(r"[.\[]", holder["param"], maxsplit=1)[0]
-            return root if root in candidates else None
+            path = re.split(r"[.\[\]]+", holder["param"])
+            return next((name for name in (path[-1], path[0]) if name in candidates), None)
     places = list(_places(body))
     if places:
         return next((name for place in places for name in candidates if name in place), None)
     message = "\n".join(_messages(body)) or text
+    nested = next((name for name in candidates if name == "disable_parallel_tool_use" and name in message), None)
+    if nested:
+        return nested
     found = [(name in wanted, match.start(), name) for name in candidates for match in _mentions(name, message)]
     return min(found)[2] if found else None
 
 
 def _mentions(name: str, message: str) -> Iterator[re.Match[str]]:
-    return re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", message[:4000])
+    pattern = _STRICT if name == "strict" else re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    return pattern.finditer(message[:4000])
 
 
 def _places(body: Json) -> Iterator[list[Json]]:
@@ -71,13 +119,19 @@ def _messages(body: Json) -> Iterator[str]:
 
 
 class Adaptation:
-    """What one endpoint is known not to take, in the order in which it was found out: name to new name, or to None."""
+    """What one endpoint is known not to take, in the order in which it was found out: name to new name, or to None.
 
-    def __init__(self, changes: Mapping[str, str | None] | None = None) -> None:
+    ``renamed`` gives the other name of a parameter that has two.
+    """
+
+    def __init__(
+        self, renamed: Mapping[str, str | None] = CHAT, changes: Mapping[str, str | None] | None = None
+    ) -> None:
+        self._renamed = renamed
         self._changes: dict[str, str | None] = dict(changes or {})
 
     def copy(self) -> Adaptation:
-        return Adaptation(self._changes)
+        return Adaptation(self._renamed, self._changes)
 
     def apply(self, body: Mapping[str, Json]) -> tuple[dict[str, Json], set[str]]:
         """The request in a form that the endpoint takes, and the names of the parameters that this leaves out."""
@@ -85,6 +139,11 @@ class Adaptation:
         asked_as: dict[str, str] = {}
         ignored: set[str] = set()
         for name, new in self._changes.items():
+            if name == "tool_choice" and request.get(name) not in _AUTO:
+                continue
+            if any(_inside(request, name)):
+                request = _without(request, name)
+                ignored.add(name)
             if name not in request:
                 continue
             value = request.pop(name)
@@ -98,12 +157,20 @@ class Adaptation:
 
     def refuse(self, name: str) -> bool:
         """Note that the endpoint refused this parameter; False where that is old news and would only go in circles."""
-        if self._changes.get(name, "") is None or name in self._changes:
+        if name in self._changes:
             return False
-        other = RENAMED.get(name)
+        other = self._renamed.get(name)
         self._changes[name] = other if other is not None and other not in self._changes else None
         return True
 
     def learn(self, trial: Adaptation) -> None:
         """Take over what an answered question has proved."""
         self._changes.update(trial._changes)
+
+
+def _without(request: Mapping[str, Json], name: str) -> dict[str, Json]:
+    """The request without a parameter that stands deeper inside; the original stays as it is."""
+    copied: dict[str, Json] = copy.deepcopy(dict(request))
+    for holder in list(_inside(copied, name)):
+        del holder[name]
+    return copied

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 from pytest_toolcall.core.errors import EndpointError, UsageError
 from pytest_toolcall.core.jsontext import Json
@@ -16,7 +17,7 @@ from pytest_toolcall.core.transcripts import is_transcript
 from pytest_toolcall.endpoint.client import request_id
 from pytest_toolcall.endpoint.costs import exchange_cost
 from pytest_toolcall.endpoint.recordings import ExchangeKey, Recorder, recorded_answer
-from pytest_toolcall.endpoint.settings import EndpointSettings, Prices
+from pytest_toolcall.endpoint.settings import EndpointSettings, Prices, WireName
 from pytest_toolcall.endpoint.transcripts import recording_of_transcript
 from pytest_toolcall.endpoint.wires import wire_named
 
@@ -35,6 +36,10 @@ class _Line:
     def tested(self) -> str:
         """The model under test: what a judge was asked belongs to the model it graded (``judge_of``)."""
         return str(self.value.get("judge_of") or self.model)
+
+    @property
+    def wire(self) -> str:
+        return str(self.value.get("wire") or "chat")
 
     @property
     def errored(self) -> bool:
@@ -65,7 +70,6 @@ class ReplayEndpoint:
             raise UsageError(f"{self.path}: several models are recorded, name one of {', '.join(recorded)}")
         chosen = model or (recorded[0] if recorded else "")
         self._lines = _by_key(line for line in lines if line.tested in ("", chosen))
-        self._wire = wire_named("chat")
         self.settings = EndpointSettings(
             name=name or f"replay:{self.path}",
             provider="replay",
@@ -75,6 +79,20 @@ class ReplayEndpoint:
             simulated=chosen.startswith(_SIMULATED),
         )
 
+    @staticmethod
+    def models_in(path: Path) -> frozenset[str]:
+        """The models under test that a recording holds. Raises `UsageError` where it cannot be read."""
+        found = set()
+        for file in _files(path):
+            for text in file.read_text(encoding="utf-8", errors="replace").splitlines():
+                try:
+                    line = json.loads(text)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(line, dict):
+                    found.add(str(line.get("judge_of") or line.get("model") or ""))
+        return frozenset(found - {""})
+
     async def aclose(self) -> None:
         """Nothing is open; here to have the interface of `Endpoint`."""
 
@@ -82,6 +100,12 @@ class ReplayEndpoint:
         """Was this exchange answered? An errored one is worth asking again."""
         line = self._lines.get(key)
         return line is not None and not line.errored
+
+    def recorded_request(self, key: ExchangeKey) -> Mapping[str, Json] | None:
+        """What was asked then, None where the line does not say."""
+        line = self._lines.get(key) or self._lines.get(replace(key, suite=""))
+        request = line.value.get("request") if line is not None else None
+        return request if isinstance(request, Mapping) and request else None
 
     async def ask(
         self,
@@ -110,13 +134,14 @@ class ReplayEndpoint:
             answer = recorded_answer(response)
         except ValueError as fault:
             raise EndpointError("body", f"{line.where}: {fault}") from None
-        reading = self._wire.read(answer, tools)
+        reading = wire_named(line.wire).read(answer, tools)
         if error:
             raise _recorded_error(error, line.where)
         return Exchange(
             reply=reading.reply,
             latency_s=_seconds(line.value.get("latency_s")) or 0.0,
             ttft_s=_seconds(line.value.get("ttft_s")),
+            itl_s=_all_seconds(line.value.get("itl_s")),
             cost_usd=exchange_cost(answer.headers, reading.reported_cost, reading.reply.usage, self.settings.prices),
             started=_seconds(line.value.get("started")) or 0.0,
             request_id=request_id(answer),
@@ -166,6 +191,8 @@ def _checked(value: Json, where: str) -> _Line:
     model = value.get("model")
     if model is not None and not isinstance(model, str):
         raise UsageError(f"{where}: model must be a string")
+    if (value.get("wire") or "chat") not in get_args(WireName):
+        raise UsageError(f"{where}: wire must be one of {', '.join(get_args(WireName))}")
     return _Line(value, where, model or "")
 
 
@@ -195,3 +222,8 @@ def _recorded_error(error: Json, where: str) -> EndpointError:
 
 def _seconds(value: Json) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _all_seconds(value: Json) -> tuple[float, ...]:
+    given = value if isinstance(value, list) else []
+    return tuple(seconds for entry in given if (seconds := _seconds(entry)) is not None)

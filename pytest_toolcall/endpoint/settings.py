@@ -187,6 +187,7 @@ def resolve(
     params: Mapping[str, Json] | None = None,
     environ: Mapping[str, str],
     stream: bool = False,
+    wire: WireName | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     providers: Mapping[str, Provider] | None = None,
 ) -> EndpointSettings:
@@ -194,8 +195,9 @@ def resolve(
 
     A key of the models file comes first, then ``provider:model`` where the part before the first colon is a known
     provider; anything else is a model of the default provider, colons included (``llama3:8b``). ``base_url`` is the
-    option of the default provider. A provider's key goes to that provider's base URL, or to the one that the user
-    named for it, and nowhere else. Raises `UsageError`.
+    option of the default provider; ``wire`` and ``stream`` hold for every model whose entry does not say otherwise. A
+    provider's key goes to that provider's base URL, or to the one that the user named for it, and nowhere else.
+    Raises `UsageError`.
     """
     table = builtin_providers() if providers is None else providers
     where = f"--model {name}"
@@ -221,7 +223,7 @@ def resolve(
         environ,
         needed=not (
             is_loopback(address)
-            or any(header.lower() == "authorization" for header in headers)
+            or any(header.lower() in ("authorization", "x-api-key") for header in headers)
             # Servers that people run themselves mostly ask for no key, wherever they run.
             or (is_loopback(provider.base_url) and not (entry and entry.api_key_env))
         ),
@@ -237,7 +239,7 @@ def resolve(
         provider=provider.name,
         model=model,
         base_url=address,
-        wire=(entry.wire if entry else None) or provider.wire,
+        wire=(entry.wire if entry else None) or wire or provider.wire,
         stream=streaming,
         params=merged,
         headers=headers,

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 from weakref import WeakKeyDictionary
 
@@ -40,7 +41,7 @@ class _Receipt:
     body: bytes | None = None
     tee: Tee | None = None
     events: list[Event] = field(default_factory=list)
-    ttft_s: float | None = None
+    contents_s: list[float] = field(default_factory=list)
     finished: bool = False
 
 
@@ -97,7 +98,8 @@ class Transport:
             request=self._shown(request, content),
             started=started,
             latency_s=latency,
-            ttft_s=receipt.ttft_s,
+            ttft_s=receipt.contents_s[0] if receipt.contents_s else None,
+            itl_s=tuple(round(later - earlier, 4) for earlier, later in pairwise(receipt.contents_s)),
             answer=self._answer(receipt),
             fault=fault,
         )
@@ -148,8 +150,8 @@ class Transport:
                     return
                 receipt.events.append(self._redacted(event))
                 seen = self._progress(event)
-                if seen.content and receipt.ttft_s is None:
-                    receipt.ttft_s = perf_counter() - clock
+                if seen.content:
+                    receipt.contents_s.append(perf_counter() - clock)
                 receipt.finished = receipt.finished or seen.finished
                 if seen.done:
                     receipt.finished = True

@@ -173,7 +173,7 @@ def _item_type(schema: Mapping[str, Json]) -> str:
     return word if isinstance(word, str) else ""
 
 
-def _items_fit(value: list[Json], allowed: Sequence[Json], wanted: type) -> bool:
+def _items_fit(value: Json, allowed: Sequence[Json], wanted: type) -> bool:
     """Every item is of the wanted type, or of that of the first item of one allowed list. An allowed value that is no
     list lets everything through."""
     for answer in allowed:

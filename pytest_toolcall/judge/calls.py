@@ -186,20 +186,23 @@ def _reason(option: CallSet, calls: Sequence[ToolCall], names: bool, comparison:
 
 def call_findings(calls: Sequence[ToolCall], tools: Sequence[Tool]) -> tuple[CallFinding, ...]:
     """What each call is by itself: offered or made up, schema-valid or not (metric ``valid_arguments``)."""
-    by_name = {tool.name: tool for tool in tools}
+    by_name: dict[str, list[Tool]] = {}
+    for tool in tools:
+        by_name.setdefault(tool.name, []).append(tool)
     findings = []
     for call in calls:
-        tool = by_name.get(call.name)
+        named = by_name.get(call.name)
         valid: bool | None = None
         problem = call.problem
-        if tool is not None:
-            if call.arguments is None or call.problem:
+        if named:
+            arguments = call.arguments
+            if arguments is None or call.problem:
                 valid = False
-            else:
-                faults = schema_faults(tool, call.arguments)
+            else:  # recorded requests may offer two tools of one name; a call that suits either of them is valid
+                faults = min((schema_faults(tool, arguments) for tool in named), key=len)
                 valid = not faults
                 problem = "; ".join(fault.message for fault in faults[:3])
         elif not problem:
             problem = f"no tool named {call.name!r} was offered"
-        findings.append(CallFinding(call.name, call.arguments, call.raw, tool is not None, valid, problem))
+        findings.append(CallFinding(call.name, call.arguments, call.raw, bool(named), valid, problem))
     return tuple(findings)

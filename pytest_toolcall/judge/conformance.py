@@ -1,6 +1,6 @@
-"""Do the calls of a recorded transcript keep to the tools that were offered; whether they answer the user is not asked.
+"""Do the calls of a recorded transcript keep to the tools that were offered? Whether they answer the user is not asked.
 
-The question of the K2 Vendor Verifier: do vendors who serve the same model all let it write calls that a tool runner can
+The question is that of the K2 Vendor Verifier: do all vendors of one model let it write calls that a tool runner can
 execute?
 """
 

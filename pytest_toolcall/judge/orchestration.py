@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_toolcall.core.cases import Check, ExpectedCall
-from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.core.tasks import MockedCall, SequenceStep, Task, TaskTurn
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.arguments import NoSuchResult, Result, problems_of, used_tool, used_value
@@ -28,7 +28,8 @@ class Orchestration:
     """The three parts of a chain; ``data_flow_correct`` is None where the task lets no value flow.
 
     ``matched[i]`` is the call that answers needed step i, and ``right[i]`` says that its literal arguments are right.
-    ``order_problem``, ``wrong_value`` and ``flow_problem`` say what is wrong; empty where nothing is.
+    ``order_problem``, ``wrong_value`` and ``flow_problem`` say what is wrong with the calls that were made; empty where
+    nothing is.
     """
 
     orchestration_correct: bool
@@ -59,10 +60,10 @@ def orchestrate(task: Task, turns: Sequence[TaskTurn], tools: Sequence[Tool], *,
     complete, matched = _match(needed, effective, by_name)
     order_problem = _order_problem(task, matched, effective) if complete else _names_problem(needed, effective)
     wrong_value = _wrong_value(needed, matched, by_name)
-    flow_problem, flows = _flow_problem(task, needed, matched, effective)
+    flow, flow_problem = _flow(task, needed, matched, effective)
     return Orchestration(
         orchestration_correct=not order_problem and not wrong_value,
-        data_flow_correct=(not flow_problem) if flows else None,
+        data_flow_correct=flow,
         turns_correct=_turns_correct(task, turns, stopped, placed, matched),
         matched=tuple(matched),
         right=tuple(
@@ -176,34 +177,36 @@ def _wrong_value(needed: Sequence[SequenceStep], matched: Sequence[PlacedCall | 
     return ""
 
 
-def _flow_problem(
+def _flow(
     task: Task,
     needed: Sequence[SequenceStep],
     matched: Sequence[PlacedCall | None],
     effective: Sequence[PlacedCall],
-) -> tuple[str, bool]:
-    """Which value did not flow, and whether any had to.
+) -> tuple[bool | None, str]:
+    """Whether every value that must flow did (None: none must), and what a call that was made does not carry.
 
     A value may only be used after the turn whose result brought it: a call made in the same response cannot have it.
     """
-    flows = False
+    verdicts: list[bool] = []
+    problems: list[str] = []
     for step, place in zip(needed, matched, strict=True):
-        if not any(_is_flow(check) for checks in step.call.args.values() for check in checks):
-            continue
-        flows = True
-        if place is None:
-            return f"step {step.number}: {step.call.name} was not called", True
-        for problem in _unused(step, place, effective):
-            return problem, True
+        if any(_is_flow(check) for checks in step.call.args.values() for check in checks):
+            unused = [] if place is None else list(_unused(step, place, effective))
+            verdicts.append(place is not None and not unused)
+            problems += unused
+    places = {step.number: place for step, place in zip(needed, matched, strict=True)}
     for flow in task.flows:
-        flows = True
-        places = {step.number: place for step, place in zip(needed, matched, strict=True)}
         into, source = places.get(flow.into_step), places.get(flow.from_step)
-        if into is None or not has_token(flow.value, into.call.arguments):
-            return f"step {flow.into_step} does not carry {flow.value}", True
-        if source is None or source.turn >= into.turn:
-            return f"step {flow.into_step}: called before step {flow.from_step} had answered", True
-    return "", flows
+        verdicts.append(False)
+        if into is None:
+            continue
+        if not has_token(flow.value, into.call.arguments):
+            problems.append(f"step {flow.into_step} does not carry {brief(flow.value)}")
+        elif source is None or source.turn >= into.turn:
+            problems.append(f"step {flow.into_step}: called before step {flow.from_step} had answered")
+        else:
+            verdicts[-1] = True
+    return (all(verdicts) if verdicts else None), next(iter(problems), "")
 
 
 def _unused(step: SequenceStep, place: PlacedCall, effective: Sequence[PlacedCall]) -> Iterator[str]:

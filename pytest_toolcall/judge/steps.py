@@ -18,7 +18,6 @@ from pytest_toolcall.judge.conformance import NAME as CONFORMANCE
 from pytest_toolcall.judge.conformance import judge_conformance
 from pytest_toolcall.judge.failures import step_failure
 
-
 Rules = Callable[[Dialect, Sequence[ToolCall], Sequence[Tool]], CallsVerdict]
 """How a dialect judges the calls of one response; text is not its business."""
 

@@ -198,7 +198,7 @@ def _chain_failures(
         modes.append(_sequence_failure(task, turns))
     if found.wrong_value:
         modes.append(_value_failure(calls, offered))
-    if found.data_flow_correct is False and (None not in found.matched or not modes):
+    if found.flow_problem:
         modes.append("data_flow_error")
     if empty:
         modes.append("empty_answer")

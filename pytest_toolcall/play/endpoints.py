@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.endpoint.agent import PYTHON, PythonAgent, load_agent
 from pytest_toolcall.endpoint.client import Endpoint
+from pytest_toolcall.endpoint.limits import AdaptiveLimit
 from pytest_toolcall.endpoint.models_file import ModelEntry
 from pytest_toolcall.endpoint.replay import ReplayEndpoint
-from pytest_toolcall.endpoint.settings import EndpointSettings, Provider, resolve
+from pytest_toolcall.endpoint.settings import EndpointSettings, Provider, WireName, resolve
 from pytest_toolcall.endpoint.wires import wire_named
 from pytest_toolcall.sim.app import SIMULATED_MODELS
 
 SIMULATED = "sim:"
 REPLAY = "replay:"
+STREAMED = " (stream)"
+"""Ends the name under which the streams of a model are judged, where it is asked both ways."""
 
 AnyEndpoint = Endpoint | ReplayEndpoint | PythonAgent
 
@@ -33,35 +37,51 @@ class Request:
     providers: Mapping[str, Provider] | None = None
     base_url: str = ""
     params: Mapping[str, Json] = field(default_factory=dict)
-    stream: bool = False
+    stream: bool | Literal["both"] = False
+    wire: WireName | None = None
     timeout_s: float = 120.0
 
     def settings(self, name: str) -> EndpointSettings:
         """The settings of a model, checked before anything is sent. Raises `UsageError`."""
-        if name.startswith(SIMULATED):
-            return self._simulated(name)
+        if self.stream != "both":
+            return self._settings(name, self.stream)
+        plain = name.removesuffix(STREAMED)
+        return replace(self._settings(plain, False), name=name, stream=name != plain)
+
+    def ways(self, name: str) -> tuple[str, ...]:
+        """The names under which a model is asked: its own, and with ``stream`` both one more for its streams."""
+        live = self.stream == "both" and not name.startswith((REPLAY, PYTHON))
+        return (name, f"{name}{STREAMED}") if live else (name,)
+
+    def _settings(self, name: str, stream: bool) -> EndpointSettings:
+        entry = self.models.get(name)
+        if name.startswith(SIMULATED) or (entry is not None and _is_simulated(entry)):
+            return self._simulated(name, entry, stream)
         return resolve(
             name,
             models=self.models,
             base_url=self.base_url or None,
             params=self.params,
             environ=self.environ,
-            stream=self.stream,
+            stream=stream,
+            wire=self.wire,
             timeout_s=self.timeout_s,
             providers=self.providers,
         )
 
-    def _simulated(self, name: str) -> EndpointSettings:
-        fault = name.removeprefix(SIMULATED).partition("@")[0]
+    def _simulated(self, name: str, entry: ModelEntry | None, stream: bool) -> EndpointSettings:
+        model = SIMULATED + ((entry.model if entry else "") or name).removeprefix(SIMULATED)
+        fault = model.removeprefix(SIMULATED).partition("@")[0]
         if fault not in SIMULATED_MODELS:
             raise UsageError(f"--model {name}: no such simulated model; there are {', '.join(SIMULATED_MODELS)}")
         return EndpointSettings(
             name=name,
             provider="sim",
-            model=name,
+            model=model,
             base_url="http://sim.invalid/v1",
-            stream=self.stream,
-            params=dict(self.params),
+            wire=(entry.wire if entry else None) or self.wire or "chat",
+            stream=entry.stream if entry and entry.stream is not None else stream,
+            params={**(entry.params if entry else {}), **self.params},
             timeout_s=self.timeout_s,
             simulated=True,
         )
@@ -75,7 +95,7 @@ class Request:
         else:
             wire_named(self.settings(name).wire)
 
-    def open(self, name: str, cases: Sequence[Case]) -> AnyEndpoint:
+    def open(self, name: str, cases: Sequence[Case], limit: AdaptiveLimit | None = None) -> AnyEndpoint:
         """The endpoint of a model. A simulated one answers from ``cases``, in process, through the same HTTP client."""
         if name.startswith(REPLAY):
             return self._replay(name)
@@ -83,12 +103,17 @@ class Request:
             return PythonAgent(name, timeout_s=self.timeout_s)
         settings = self.settings(name)
         if not settings.simulated:
-            return Endpoint(settings)
+            return Endpoint(settings, limit=limit)
         from httpx2 import ASGITransport
 
         from pytest_toolcall.sim.app import SimApp
 
-        return Endpoint(settings, transport=ASGITransport(SimApp(name, cases)))
+        return Endpoint(settings, transport=ASGITransport(SimApp(settings.model, cases)))
 
     def _replay(self, name: str) -> ReplayEndpoint:
         return ReplayEndpoint(self.directory / Path(name.removeprefix(REPLAY)).expanduser(), name=name)
+
+
+def _is_simulated(entry: ModelEntry) -> bool:
+    """An entry of the models file for a simulated model, so that one can be asked over any wire format."""
+    return entry.provider == "sim" or (not entry.provider and entry.model.startswith(SIMULATED))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -95,12 +96,25 @@ class MockTools:
                 return MockedCall(name, given, {"error": rule.error}, True, rule.recovery)
             if rule.raw is not None:
                 return MockedCall(name, given, rule.raw, bool(rule.recovery), rule.recovery)
-            return MockedCall(name, given, counted.function(**given) if counted.function else rule.result)
+            return MockedCall(name, given, _computed(counted.function, given) if counted.function else rule.result)
         if name not in self._rules:
             message = f"no tool named {name} is available here"
         else:
             message = f"{name} has no result for these arguments"
         return MockedCall(name, given, {"error": {"code": "not_mocked", "message": message}}, matched=False)
+
+
+def _computed(function: Function, given: Mapping[str, Json]) -> Json:
+    """The function's result. Arguments that it does not take are the model's fault, and answered by an error."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions written in C tell nothing of themselves
+        return function(**given)
+    try:
+        signature.bind(**given)
+    except TypeError as error:
+        return {"error": {"code": "invalid_arguments", "message": str(error)}}
+    return function(**given)
 
 
 def _holds(rule: MockRule, arguments: Mapping[str, Json]) -> bool:

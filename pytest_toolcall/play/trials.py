@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 
 from pytest_toolcall.core.cases import Case, Kind
 from pytest_toolcall.core.verdicts import TrialVerdict
-from pytest_toolcall.play.benchmark_tools import BENCHMARK_TOOLS
+from pytest_toolcall.play.benchmark_tools import BENCHMARK_TOOLS, stand_ins
 from pytest_toolcall.play.conversation import Asks, Conversation, Record
 from pytest_toolcall.play.dialogue import play_dialogue
 from pytest_toolcall.play.grading import Grader
@@ -60,10 +60,13 @@ def mock_tools(case: Case) -> MockTools:
     offered = {tool.name for tool in case.tools}
     if case.task.benchmark_mocks:
         functions = {name: function for name, function in BENCHMARK_TOOLS.items() if name in offered}
+        known = stand_ins(case.task)
+        rules = {name: (*case.task.mocks.get(name, ()), *known.get(name, ())) for name in (*case.task.mocks, *known)}
     else:
+        rules = dict(case.task.mocks)
         wanted = "calculate" in offered and "calculate" not in case.task.mocks
         functions = {"calculate": BENCHMARK_TOOLS["calculate"]} if wanted else {}
-    return MockTools.of(case.task.mocks, functions)
+    return MockTools.of(rules, functions)
 
 
 async def play_trials(

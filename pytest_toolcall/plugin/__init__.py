@@ -12,12 +12,13 @@ import pytest
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.plugin import hookspecs
 from pytest_toolcall.plugin.fixtures import conversation, mock_tools, toolcall_model
-from pytest_toolcall.plugin.options import add_options
+from pytest_toolcall.plugin.options import add_options, join_stream_value
 from pytest_toolcall.plugin.selection import SUFFIXES, why_selected
 
 __all__ = ["conversation", "mock_tools", "toolcall_model"]
 
 _RESULTS = pytest.StashKey[Any]()
+_TERMINATOR = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(args: list[str]) -> None:
+    join_stream_value(args)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -53,6 +59,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         raise pytest.UsageError(str(error)) from None
     if not hasattr(config, "workerinput"):
         from pytest_toolcall.plugin.results import Results
+        from pytest_toolcall.plugin.stops import Terminator
+
+        config.stash[_TERMINATOR] = Terminator()
+        config.stash[_TERMINATOR].install()
 
         config.stash[_RESULTS] = Results(state)
         config.pluginmanager.register(config.stash[_RESULTS], "toolcall-results")
@@ -96,6 +106,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("toolcall_model", models, ids=list(models), indirect=True)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start the live line where there is a terminal to show it in and something to wait for."""
+    from pytest_toolcall.plugin.session import existing_session
+
+    state = existing_session(session.config)
+    total = sum(hasattr(item, "case") and hasattr(item, "toolcall") for item in session.items)
+    if state is None or not total or session.config.option.collectonly or hasattr(session.config, "workerinput"):
+        return
+    writer = session.config.get_terminal_writer()
+    if getattr(writer, "_file", None) is not None and writer._file.isatty():
+        from pytest_toolcall.plugin.progress import Progress
+
+        state.progress = Progress(state, writer._file, total)
+        session.config.pluginmanager.register(state.progress, "toolcall-progress")
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
     if hasattr(item, "case") and hasattr(item, "toolcall"):
@@ -121,14 +148,20 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
 
     state = existing_session(session.config)
     results = session.config.stash.get(_RESULTS, None)
-    if state is not None:
-        state.close()
-        if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["toolcall"] = state.told()
-    if results is not None and results.records:
-        results.write()
-        if results.verdict() and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    terminator = session.config.stash.get(_TERMINATOR, None)
+    try:
+        if state is not None:
+            state.close()
+            if hasattr(session.config, "workeroutput"):
+                session.config.workeroutput["toolcall"] = state.told()
+    finally:
+        # Also when somebody presses Ctrl-C a second time while conversations are being cancelled.
+        if terminator is not None:
+            terminator.remove()
+        if results is not None and results.records:
+            results.write()
+            if results.verdict() and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
     yield
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pytest
 
@@ -16,6 +16,8 @@ from pytest_toolcall.core.errors import UsageError
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_MAX_ERRORED = 0.1
+STREAM_BOTH = "--toolcall-stream=both"
+WireName = Literal["chat", "responses", "messages"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Option:
     many: bool = False
     flag: bool = False
     default: str = ""
+    text_in_ini: bool = False
 
     @property
     def dest(self) -> str:
@@ -41,14 +44,23 @@ OPTIONS = (
     Option("concurrency", "conversations in flight at once (default 8)", "N", default=str(DEFAULT_CONCURRENCY)),
     Option("timeout", "seconds to wait for one answer (default 120)", "S", default=str(DEFAULT_TIMEOUT_S)),
     Option("trials", "independent repetitions of every case (default: what the case says, else 1)", "N"),
-    Option("stream", "ask with streaming and judge the merged stream", flag=True),
+    Option("stream", "ask with streaming and judge the merged stream", flag=True, text_in_ini=True),
+    Option("wire", "wire format of the models: chat (default), responses or messages", "NAME"),
     Option(
         "judge", "model that grades rubrics, as after --model; the tested model is its own judge only if named", "NAME"
     ),
     Option(
         "reports", "directory where runs are kept (default `reports`); `none` keeps nothing", "DIR", default="reports"
     ),
+    Option(
+        "resume", "take exchanges already recorded in this run, ask only for the rest; a directory or `latest`", "RUN"
+    ),
+    Option("max-cost", "US dollars after which no request starts any more", "USD"),
+    Option("rpm", "requests a minute at most, for each model", "N"),
     Option("json", "also write run.json to this file", "PATH"),
+    Option("compare", "show the change against an earlier run: directory, run.json, name of a run, or `latest`", "RUN"),
+    Option("prometheus", "write the figures as a Prometheus textfile, as in toolcall.prom", "PATH"),
+    Option("pushgateway", "push the figures to this Prometheus pushgateway", "URL"),
     Option("gate", "condition that must hold, as in overall>=0.9, may be repeated", "EXPR", many=True),
     Option(
         "max-errored",
@@ -57,7 +69,9 @@ OPTIONS = (
         default=str(DEFAULT_MAX_ERRORED),
     ),
     Option(
-        "bfcl-strict", "judge BFCL cases by the native rules in place of BFCL's, and list where the two differ", flag=True
+        "bfcl-strict",
+        "judge BFCL cases by the native rules in place of BFCL's, and list where the two differ",
+        flag=True,
     ),
     Option("suite", "run a suite that ships with the package, as in core", "NAME", many=True),
 )
@@ -78,13 +92,25 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(
         "toolcall_files", "further case files: glob patterns over paths from the root directory", type="linelist"
     )
+    group.addoption(
+        STREAM_BOTH,
+        action="store_const",
+        const="both",
+        default=None,
+        dest="toolcall_stream",
+        help="ask every case both ways, and list those whose verdicts differ",
+    )
+    parser.addini("toolcall_junit_properties", "figures of a case as JUnit properties", type="bool", default=True)
+    parser.addini(
+        "toolcall_evals_report", "also write evals/.results/ and evals/evals-report.md", type="bool", default=False
+    )
     for option in OPTIONS:
         kind: dict[str, Any] = {"action": "store_true", "default": None} if option.flag else {"metavar": option.metavar}
         if option.many:
             kind["action"] = "append"
         group.addoption(f"--toolcall-{option.name}", dest=option.dest, help=option.help, **kind)
         shape: Literal["linelist", "bool", "string"] = (
-            "linelist" if option.many else "bool" if option.flag else "string"
+            "linelist" if option.many else "bool" if option.flag and not option.text_in_ini else "string"
         )
         parser.addini(option.dest, option.help, type=shape, default=None)
 
@@ -100,10 +126,19 @@ class Options:
     concurrency: int
     timeout_s: float
     trials: int | None
-    stream: bool
+    stream: bool | Literal["both"]
+    wire: WireName | None
     judge: str
     reports: Path | None
+    resume: str
+    max_cost_usd: float | None
+    rpm: float | None
     json: Path | None
+    compare: str
+    prometheus: Path | None
+    pushgateway: str
+    junit_properties: bool
+    evals_report: bool
     gates: tuple[str, ...]
     max_errored: float
     bfcl_strict: bool
@@ -153,6 +188,36 @@ def _whole(config: pytest.Config, name: str, default: int | None) -> int | None:
     return None if value is None else int(value)
 
 
+def _stream(config: pytest.Config) -> bool | Literal["both"]:
+    given = str(_given(config, "stream") or "").strip().lower()
+    if given == "both":
+        return "both"
+    if given not in ("true", "yes", "on", "1", "", "false", "no", "off", "0"):
+        raise UsageError(f"toolcall_stream {given}: must be true, false or both")
+    return given in ("true", "yes", "on", "1")
+
+
+def _wire(config: pytest.Config) -> WireName | None:
+    given = _given(config, "wire")
+    found = next((name for name in get_args(WireName) if name == given), None)
+    if given and found is None:
+        raise UsageError(f"--toolcall-wire {given}: must be one of {', '.join(get_args(WireName))}")
+    return found
+
+
+def join_stream_value(args: list[str]) -> None:
+    """Make ``--toolcall-stream both`` one argument.
+
+    The option is a flag with an optional value. Left to argparse, such an option would take the path behind it for its
+    value, as in ``--toolcall-stream cases``.
+    """
+    end = args.index("--") if "--" in args else len(args)
+    for position in range(end - 1):
+        if args[position : position + 2] == ["--toolcall-stream", "both"]:
+            args[position : position + 2] = [STREAM_BOTH]
+            return
+
+
 def read_options(config: pytest.Config) -> Options:
     """The options of this session. Raises `UsageError` where one of them is wrong."""
     reports = _given(config, "reports")
@@ -165,10 +230,19 @@ def read_options(config: pytest.Config) -> Options:
         concurrency=_whole(config, "concurrency", DEFAULT_CONCURRENCY) or DEFAULT_CONCURRENCY,
         timeout_s=_number(config, "timeout", DEFAULT_TIMEOUT_S, 0.001),
         trials=_whole(config, "trials", None),
-        stream=bool(_given(config, "stream")),
+        stream=_stream(config),
+        wire=_wire(config),
         judge=_given(config, "judge") or "",
         reports=_path(config, "reports", "reports") if keep else None,
+        resume=_given(config, "resume") or "",
+        max_cost_usd=_number(config, "max_cost", -1, 0) if _given(config, "max_cost") else None,
+        rpm=_number(config, "rpm", -1, 0.001) if _given(config, "rpm") else None,
         json=_path(config, "json"),
+        compare=_given(config, "compare") or "",
+        prometheus=_path(config, "prometheus"),
+        pushgateway=_given(config, "pushgateway") or "",
+        junit_properties=bool(config.getini("toolcall_junit_properties")),
+        evals_report=bool(config.getini("toolcall_evals_report")),
         gates=tuple(_given(config, "gate") or ()),
         max_errored=_number(config, "max_errored", DEFAULT_MAX_ERRORED, 0, 1),
         bfcl_strict=bool(_given(config, "bfcl_strict")),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.plugin.items import CaseErrored, CaseItem
 from pytest_toolcall.plugin.session import RECORD
 from pytest_toolcall.score.record import CaseRecord, case_record, to_json
@@ -23,6 +24,9 @@ def attach_record(item: Any, call: pytest.CallInfo[Any], report: pytest.TestRepo
     """
     assert isinstance(item, CaseItem)
     extra: dict[str, Any] = report.__dict__
+    lines = item.toolcall.take_lines()
+    if lines:
+        extra["toolcall_lines"] = dumps(lines)
     record = item.stash.get(RECORD, None)
     if call.when == "call" and record is not None:
         if call.excinfo is not None and isinstance(call.excinfo.value, CaseErrored):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from datetime import UTC, datetime
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_toolcall.plugin.selection import is_case_file
+from pytest_toolcall.plugin.stops import append_line
 
 if TYPE_CHECKING:
+    from pytest_toolcall.play.recording import Recording
     from pytest_toolcall.plugin.session import ToolcallSession
     from pytest_toolcall.report.run_json import RunReport
     from pytest_toolcall.score.record import CaseRecord
@@ -25,6 +28,8 @@ class Results:
         self.session = session
         self.records: dict[str, CaseRecord] = {}
         self.problems: list[str] = []
+        self.held_back: list[str] = []
+        self._recordings: dict[str, Recording] = {}
         self.selected: int | None = None
         self.skipped: set[str] = set()
         self._started = datetime.now(UTC)
@@ -44,6 +49,7 @@ class Results:
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._take_lines(report)
         text = getattr(report, "toolcall", None)
         if text is None:
             return
@@ -55,8 +61,29 @@ class Results:
         record = case_record_from_json(text)
         self.records[report.nodeid] = record
         self._last = time.perf_counter()
+        self._append(text)
         if report.outcome != "rerun":  # type: ignore[comparison-overlap]
             self.session.config.hook.pytest_toolcall_record(config=self.session.config, record=_plain(record))
+
+    def _take_lines(self, report: pytest.TestReport) -> None:
+        """Exchanges that a remote worker sends along, since it does not see this disk."""
+        lines = getattr(report, "toolcall_lines", None)
+        directory = self.session.run_directory
+        if lines is None or directory is None:
+            return
+        from pytest_toolcall.play.recording import Recording
+
+        worker = str(getattr(report, "worker_id", "remote"))
+        if worker not in self._recordings:
+            self._recordings[worker] = Recording(directory / f"recording-{worker}.jsonl")
+        for line in json.loads(lines):
+            self._recordings[worker].write(line)
+
+    def _append(self, text: str) -> None:
+        """A finished case goes into ``cases.jsonl`` at once; the file is written anew, in order, at the end."""
+        directory = self.session.run_directory
+        if directory is not None:
+            self.problems += [problem for problem in [append_line(directory / "cases.jsonl", text)] if problem]
 
     # --- the end -------------------------------------------------------------------------------------------------
 
@@ -113,7 +140,8 @@ class Results:
         return problems
 
     def _first_error(self, model: str) -> str:
-        return next(record.reason for record in self.report().cases if record.model == model and record.errored)
+        reasons = Counter(record.reason for record in self.report().cases if record.model == model and record.errored)
+        return reasons.most_common(1)[0][0]
 
     def write(self) -> None:
         """Write the run's files. What cannot be written is told, and costs nothing else."""
@@ -146,6 +174,7 @@ class Results:
     def terminal(self, writer: Any) -> None:
         """Print the table and everything a reader has to know beside it."""
         from pytest_toolcall.report.bfcl import bfcl_lines
+        from pytest_toolcall.report.streams import stream_lines
         from pytest_toolcall.report.terminal import metric_table, printable
 
         report = self.report()
@@ -155,6 +184,9 @@ class Results:
         writer.line("")
         for line in bfcl_lines(report.cases):
             writer.line(line)
+        if self.session.options.stream == "both":
+            for line in stream_lines(report.cases, self.session.models):
+                writer.line(printable(line))
         if report.missing:
             writer.line(f"{report.missing} selected cases have no verdict: the run is not complete", yellow=True)
         left = self.session.left_alone
@@ -163,6 +195,8 @@ class Results:
             writer.line(f"left alone, since it is in no case format: {printable(left[0])}{more}")
         for problem in [*self.session.warnings, *dict.fromkeys(self.problems)]:
             writer.line(printable(problem), yellow=True)
+        for line in self.held_back + self.session.told()["held_back"]:
+            writer.line(printable(line), yellow=True)
         for line in self._errored():
             writer.line(line, yellow=True)
         for problem in self.verdict():

@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
     from pytest_toolcall.core.jsontext import Json
     from pytest_toolcall.core.verdicts import TrialVerdict
-    from pytest_toolcall.endpoint import Provider
+    from pytest_toolcall.endpoint import Provider, ReplayEndpoint
+    from pytest_toolcall.endpoint.limits import AdaptiveLimit
     from pytest_toolcall.play.conversation import Conversation
-    from pytest_toolcall.play.endpoints import AnyEndpoint, Request
+    from pytest_toolcall.play.endpoints import Request
     from pytest_toolcall.play.grading import Grader
+    from pytest_toolcall.play.guard import Budget, Guarded, Tally
     from pytest_toolcall.play.mock_tools import MockTools
     from pytest_toolcall.play.recording import Recording
     from pytest_toolcall.play.runner import Runner
     from pytest_toolcall.plugin.items import CaseItem
+    from pytest_toolcall.plugin.progress import Progress
     from pytest_toolcall.score.record import CaseRecord
 
 _KEY = pytest.StashKey["ToolcallSession"]()
@@ -74,10 +77,13 @@ class ToolcallSession:
         self.cases: list[Case] = []
         self._ids: dict[tuple[str, str], Case] = {}
         self._versions: dict[str, str] = {}
-        self._endpoints: dict[str, AnyEndpoint] = {}
+        self._endpoints: dict[str, Guarded] = {}
+        self._limits: dict[str, AdaptiveLimit] = {}
         self._plays: dict[str, Play] = {}
         self._lock = threading.Lock()
         self._markers: set[str] = set()
+        self._lines: list[dict[str, Json]] = []
+        self.progress: Progress | None = None
         self.window = Window(self)
 
     # --- what to ask ---------------------------------------------------------------------------------------------
@@ -85,7 +91,8 @@ class ToolcallSession:
     @cached_property
     def models(self) -> tuple[str, ...]:
         """The models under test: those named, else all of the models file."""
-        return self.options.models or (tuple(self.request.models) if self.options.models_file else ())
+        named = self.options.models or (tuple(self.request.models) if self.options.models_file else ())
+        return tuple(name for model in named for name in self.request.ways(model))
 
     @cached_property
     def request(self) -> Request:
@@ -101,6 +108,7 @@ class ToolcallSession:
             params=dict(map(parse_param, options.params)),
             providers=self._providers(),
             stream=options.stream,
+            wire=options.wire,
             timeout_s=options.timeout_s,
         )
 
@@ -134,6 +142,10 @@ class ToolcallSession:
             self.request.check(model)
         if self.options.judge:
             self.request.check(self.options.judge)
+        if self.options.resume:
+            from pytest_toolcall.report.runs import find_recording
+
+            find_recording(self.options.resume, self.options.reports, self.config.invocation_params.dir)
         named = [path.name for path in named_case_files(self.config)] or list(self.options.suites)
         if not self.models and named:
             raise UsageError(
@@ -228,22 +240,81 @@ class ToolcallSession:
     def recording(self) -> Recording | None:
         from pytest_toolcall.play.recording import Recording
 
-        if self.run_directory is None:
+        if self.run_directory is None or self.remote:
             return None
         worker = self.worker.get("workerid")
         return Recording(self.run_directory / (f"recording-{worker}.jsonl" if worker else "recording.jsonl"))
 
     def record_line(self, line: dict[str, Json]) -> None:
-        """Keep one exchange."""
-        if self.recording is not None:
+        """Keep one exchange: in this process's file, or under a remote worker for the next report to carry."""
+        if self.remote:
+            with self._lock:
+                self._lines.append(line)
+        elif self.recording is not None:
             self.recording.write(line)
 
-    def endpoint(self, model: str) -> AnyEndpoint:
+    @cached_property
+    def remote(self) -> bool:
+        """Whether this is a worker that does not see the controller's disk: the run's directory is not there."""
+        return bool(self.worker.get("toolcall_run")) and not Path(self.worker["toolcall_run"]).is_dir()
+
+    def take_lines(self) -> list[dict[str, Json]]:
+        """Exchanges that a remote worker has kept since the last report."""
+        with self._lock:
+            taken, self._lines = self._lines, []
+        return taken
+
+    @cached_property
+    def tally(self) -> Tally:
+        from pytest_toolcall.play.guard import Tally
+
+        return Tally()
+
+    @cached_property
+    def _budget(self) -> Budget:
+        """Under xdist each worker has its share, since none knows what the others spend."""
+        from pytest_toolcall.play.guard import Budget
+
+        limit = self.options.max_cost_usd
+        return Budget(None if limit is None else limit / int(self.worker.get("workercount", 1)))
+
+    def endpoint(self, model: str) -> Guarded:
         """The endpoint of a model, opened once."""
         with self._lock:
             if model not in self._endpoints:
-                self._endpoints[model] = self.request.open(model, self.cases)
+                self._endpoints[model] = self._open(model)
             return self._endpoints[model]
+
+    def _open(self, model: str) -> Guarded:
+        from pytest_toolcall.endpoint.limits import AdaptiveLimit
+        from pytest_toolcall.play.guard import Guarded
+
+        rpm = self.options.rpm
+        workers = int(self.worker.get("workercount", 1))
+        limit = AdaptiveLimit(self.concurrency, per_minute=rpm / workers if rpm else None)
+        self._limits[model] = limit
+        return Guarded(
+            self.request.open(model, self.cases, limit),
+            tally=self.tally,
+            budget=self._budget,
+            resumed=self._resumed(model),
+        )
+
+    def _resumed(self, model: str) -> ReplayEndpoint | None:
+        """What the run that is resumed has recorded of a model; a judge's exchanges belong to the model it judged."""
+        if not self.options.resume or model.startswith("replay:"):
+            return None
+        from pytest_toolcall.endpoint import ReplayEndpoint
+        from pytest_toolcall.report.runs import find_recording
+
+        path = find_recording(self.options.resume, self.options.reports, self.config.invocation_params.dir)
+        recorded = ReplayEndpoint.models_in(path)
+        tested = self.models[0] if model == self.options.judge and model not in recorded else model
+        return ReplayEndpoint(path, model=tested, name=model) if tested in recorded else None
+
+    def held_back(self) -> int:
+        """How often endpoints said that they are busy."""
+        return sum(limit.held_back.overloads for limit in self._limits.values())
 
     def prepared(self, item: CaseItem) -> Play:
         """The play of an item: under way, or ready to start."""
@@ -261,7 +332,7 @@ class ToolcallSession:
                     endpoint,
                     trial=trial,
                     record=self.record_line,
-                    simulated=item.model.startswith("sim:"),
+                    simulated=endpoint.settings.simulated,
                 )
                 for trial in range(case.trials)
             ],
@@ -284,6 +355,11 @@ class ToolcallSession:
             self.record_line({**line, "judge_of": model})
 
         return Grader(self.endpoint(name), case=case.id, suite=case.suite.name, trial=trial, record=record)
+
+    def has_started(self, nodeid: str) -> bool:
+        """Whether an item is being asked about."""
+        play = self._plays.get(nodeid)
+        return play is not None and play.result is not None
 
     def start(self, item: CaseItem) -> Play:
         """Start playing an item, unless it has been started."""
@@ -309,6 +385,8 @@ class ToolcallSession:
             play.conversations[0], play.tools[0] = overridden
         play = self.start(item)
         assert play.result is not None
+        if self.progress is not None and not play.result.done():
+            self.progress.show()
         try:
             trials = play.result.result()
         finally:
@@ -322,10 +400,17 @@ class ToolcallSession:
         """What a worker tells the controller at its end, in types that xdist can carry."""
         recording = self.__dict__.get("recording")
         problems = [recording.problem] if recording is not None and recording.problem else []
-        return {"left_alone": self.left_alone, "warnings": self.warnings, "problems": problems}
+        held = [
+            f"{model}: held back {limit.held_back.overloads} times, down to {limit.held_back.lowest} at once"
+            for model, limit in self._limits.items()
+            if limit.held_back.overloads
+        ]
+        return {"left_alone": self.left_alone, "warnings": self.warnings, "problems": problems, "held_back": held}
 
     def close(self) -> None:
         """Stop what is in flight and close every endpoint and file."""
+        if self.progress is not None:
+            self.progress.close()
         if "runner" in self.__dict__:
             self.runner.close(*(endpoint.aclose for endpoint in self._endpoints.values()))
         if self.__dict__.get("recording") is not None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _AHEAD = 32
 """Items looked ahead, as a multiple of the concurrency: enough that one slow case does not starve the others."""
 
+_AHEAD_XDIST = 2
+"""The same in a worker of xdist: what a crashed worker had started is asked again by another, so it stays small."""
+
 
 def may_start_early(item: CaseItem) -> bool:
     """Nothing on the item says that it may not be played at all."""
@@ -35,6 +38,8 @@ class Window:
     def __init__(self, session: ToolcallSession) -> None:
         self._session = session
         self._position: dict[str, int] | None = None
+        self._items: list[pytest.Item] = []
+        self._keeps = False
 
     def fill(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Start the item that is on and those after it.
@@ -46,7 +51,8 @@ class Window:
         option = self._session.config.option
         if option.setuponly or option.setupplan or option.setupshow:
             return
-        limit = self._session.concurrency if option.maxfail else self._session.concurrency * _AHEAD
+        ahead = 1 if option.maxfail else _AHEAD_XDIST if self._session.worker else _AHEAD
+        limit = self._session.concurrency * ahead
         started = 0
         for upcoming in self._upcoming(item, nextitem):
             if started >= limit:
@@ -57,7 +63,7 @@ class Window:
 
     def _upcoming(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
         yield item
-        items = item.session.items
+        items = self._items = item.session.items
         queued = self._queued_by_xdist()
         if queued is not None:
             if nextitem is not None:
@@ -71,6 +77,9 @@ class Window:
             for number in range(here + 1, len(items)):
                 yield items[number]
 
+    def _is_started(self, index: int) -> bool:
+        return index < len(self._items) and self._session.has_started(self._items[index].nodeid)
+
     def _queued_by_xdist(self) -> list[int] | None:
         """What this worker has been given, None without xdist.
 
@@ -82,6 +91,11 @@ class Window:
         for plugin in self._session.config.pluginmanager.get_plugins() if interactor is None else ():
             if hasattr(plugin, "torun"):
                 interactor = plugin
+        if interactor is not None and not self._keeps:
+            from pytest_toolcall.plugin.scheduling import keep_started_items
+
+            self._keeps = True
+            keep_started_items(interactor, self._is_started)
         try:
             with interactor.torun.lock() as queue:
                 return [number for number in queue if isinstance(number, int)]

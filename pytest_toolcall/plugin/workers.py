@@ -20,6 +20,18 @@ class Workers:
             node.workerinput["toolcall_run"] = str(state.run_directory)
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        """Keep workers supplied under ``--dist load``, where this run asks models."""
+        from pytest_toolcall.plugin.scheduling import SupplyingScheduling
+        from pytest_toolcall.plugin.session import existing_session
+
+        state = existing_session(config)
+        if state is None or not state.models or config.getvalue("dist") != "load":
+            return None
+        workers = max(1, len(config.getvalue("tx") or ()))
+        return SupplyingScheduling(config, log, supply=4 * max(1, -(-state.options.concurrency // workers)) + 2)
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
         results = node.config.pluginmanager.get_plugin("toolcall-results")
         if results is not None:
@@ -34,6 +46,7 @@ class Workers:
         state = existing_session(node.config)
         results = node.config.pluginmanager.get_plugin("toolcall-results")
         if told and state is not None and results is not None:
+            results.held_back += [f"{node.gateway.id}: {line}" for line in told["held_back"]]
             state.left_alone[:] = told["left_alone"]
             state.warnings[:] = told["warnings"]
             results.problems += told["problems"]

@@ -37,12 +37,12 @@ class RunReport(msgspec.Struct, frozen=True):
     missing: int = 0
 
 
-def write_text(path: Path, text: str) -> str:
+def write_text(path: Path, text: str, *, encoding: str = "ascii") -> str:
     """Write a report; returns why it could not be written, empty when it was. Replaces the file in one step."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial")
-        partial.write_text(text, encoding="ascii", newline="\n")
+        partial.write_text(text, encoding=encoding, newline="\n")
         partial.replace(path)
     except OSError as error:
         return f"cannot write {path}: {error.strerror or error}"

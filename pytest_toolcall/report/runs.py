@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pytest_toolcall.core.errors import UsageError
+
 
 def new_run_directory(reports: Path, models: Sequence[str]) -> Path:
     """A name no other run has: ``<time>-<model>``, several models ``<time>-multi``; time in UTC, to the second.
@@ -26,6 +28,21 @@ def new_run_directory(reports: Path, models: Sequence[str]) -> Path:
             pass
         return directory
     return reports / stem
+
+
+def find_recording(name: str, reports: Path | None, directory: Path) -> Path:
+    """The recording that a user names: a run's directory or one file, by path or by the name of a kept run, or
+    ``latest``. A run that was killed has a recording and no run.json. Raises `UsageError` where there is none."""
+    if name == "latest":
+        runs = sorted(path for path in reports.iterdir() if path.is_dir()) if reports and reports.is_dir() else []
+        recorded = [path for path in runs if any(path.glob("recording*.jsonl"))]
+        if not recorded:
+            raise UsageError(f"latest: there is no recorded run in {reports}")
+        return recorded[-1]
+    for candidate in (directory / name, *([reports / name] if reports is not None else [])):
+        if candidate.is_file() or (candidate.is_dir() and any(candidate.glob("recording*.jsonl"))):
+            return candidate
+    raise UsageError(f"{name}: there is no recorded run of this name")
 
 
 def slug(model: str) -> str:

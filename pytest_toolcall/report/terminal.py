@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_toolcall.core.verdicts import CallComparison, StepVerdict
+from pytest_toolcall.core.verdicts import CallComparison, CallFinding, StepVerdict
 from pytest_toolcall.score.metrics import METRICS
+from pytest_toolcall.score.record import CallRecord, ComparisonRecord, StepRecord
 from pytest_toolcall.score.summary import ModelSummary, Rate
 
 DASH = "—"
@@ -35,11 +36,17 @@ def percent(value: Rate) -> str:
 
 
 def metric_table(models: dict[str, ModelSummary]) -> list[str]:
-    """Models side by side: metrics with hits and totals, groups, latency, cost, counts."""
+    """Models side by side, and what a reader has to know beside the figures."""
+    return aligned(metric_rows(models)) + notes(models)
+
+
+def metric_rows(models: dict[str, ModelSummary]) -> list[list[str]]:
+    """The cells: metrics with hits and totals, trials, groups, latency, cost, counts. An empty row is a gap."""
     rows: list[list[str]] = [["", *(_title(name, summary) for name, summary in models.items())]]
     for key, definition in METRICS.items():
         title = f"{definition.title} (lower is better)" if definition.lower_is_better else definition.title
         rows.append([title, *(_share(summary.metrics[key]) for summary in models.values())])
+    rows.extend(_trial_rows(list(models.values())))
     rows.append([])
     for tables in (
         [summary.groups for summary in models.values()],
@@ -53,8 +60,21 @@ def metric_table(models: dict[str, ModelSummary]) -> list[str]:
     rows.append(["Latency p50 / p95", *(_latency(summary) for summary in models.values())])
     rows.append(["Tokens in / out", *(_tokens(summary) for summary in models.values())])
     rows.append(["Cost per 100 cases", *(_cost(summary) for summary in models.values())])
+    if any(summary.judge.calls for summary in models.values()):
+        rows.append(["Judge calls, cost", *(_judge(summary) for summary in models.values())])
     rows.append(["Errored", *(f"{summary.counts.errored} of {summary.counts.cases}" for summary in models.values())])
-    return aligned(rows) + _notes(models)
+    return rows
+
+
+def _trial_rows(summaries: Sequence[ModelSummary]) -> list[list[str]]:
+    """Mean score, pass@k and pass^k, where some case was tried more than once."""
+    tried = list(dict.fromkeys(k for summary in summaries for k in summary.pass_at_k))
+    if not tried:
+        return []
+    shown = [k for k in tried if int(k) in (1, 2, 3, 5, 10, 20, 50, 100) or k == tried[-1]]
+    rows = [["Mean score", *(_score(summary.mean_score.mean) for summary in summaries)]]
+    rows += [[f"pass@{k}", *(_chance(summary.pass_at_k.get(k)) for summary in summaries)] for k in shown]
+    return rows + [[f"pass^{k}", *(_chance(summary.pass_hat_k.get(k)) for summary in summaries)] for k in shown]
 
 
 def _composite_rows(summaries: Sequence[ModelSummary]) -> list[list[str]]:
@@ -69,6 +89,10 @@ def _composite_rows(summaries: Sequence[ModelSummary]) -> list[list[str]]:
 
 def _score(value: float | None) -> str:
     return DASH if value is None else f"{value:6.3f}"
+
+
+def _chance(value: float | None) -> str:
+    return DASH if value is None else f"{value * 100:5.1f}%"
 
 
 def _title(name: str, summary: ModelSummary) -> str:
@@ -100,20 +124,28 @@ def _cost(summary: ModelSummary) -> str:
     return DASH if cost is None else f"${cost:.4f}"
 
 
-def _notes(models: dict[str, ModelSummary]) -> list[str]:
-    notes = []
+def _judge(summary: ModelSummary) -> str:
+    judge = summary.judge
+    return DASH if not judge.calls else f"{judge.calls}, {DASH if judge.cost_usd is None else f'${judge.cost_usd:.4f}'}"
+
+
+def notes(models: dict[str, ModelSummary]) -> list[str]:
+    """What stands below the table, a line each."""
+    lines = []
     for name, summary in models.items():
         shown = printable(name)
         if summary.failure_modes:
             modes = ", ".join(f"{mode} {count}" for mode, count in summary.failure_modes.items())
-            notes.append(f"{shown}: failure modes: {modes}")
+            lines.append(f"{shown}: failure modes: {modes}")
         if summary.ignored_params:
-            notes.append(f"{shown}: parameters the endpoint did not take: {', '.join(summary.ignored_params)}")
+            lines.append(f"{shown}: parameters the endpoint did not take: {', '.join(summary.ignored_params)}")
         served = {key: count for key, count in summary.served_models.items() if key != name.partition(":")[2]}
         if served and set(summary.served_models) != {name}:
             listed = ", ".join(f"{printable(key)} {count}" for key, count in summary.served_models.items())
-            notes.append(f"{shown}: answered by: {listed}")
-    return notes
+            lines.append(f"{shown}: answered by: {listed}")
+        if summary.trials_never_differed:
+            lines.append(f"{shown}: trials never differed: all trials of a case gave the same answers, one would do")
+    return lines
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -130,7 +162,7 @@ def step_report(number: int, of: int, step: StepVerdict) -> list[str]:
         lines.append(f"failure mode: {step.failure_mode}")
     if step.comparison or step.calls:
         lines.append("")
-        lines.extend(_side_by_side(step))
+        lines.extend(aligned(comparison_rows(step)))
     if step.text:
         lines += ["", f"the model said: {printable(step.text[:600])}"]
     if step.remarks:
@@ -140,20 +172,22 @@ def step_report(number: int, of: int, step: StepVerdict) -> list[str]:
     return lines
 
 
-def _side_by_side(step: StepVerdict) -> list[str]:
+def comparison_rows(step: StepVerdict | StepRecord) -> list[list[str]]:
+    """Cells of the side-by-side: a mark, what was expected, what came."""
     rows: list[list[str]] = [["", "expected", "actual"]]
     matched = set()
     for pair in step.comparison:
         matched.add(pair.actual)
         rows.extend(_pair_rows(pair, step))
-    for position, call in enumerate(step.calls):
+    calls: Sequence[CallFinding | CallRecord] = step.calls
+    for position, call in enumerate(calls):
         if position not in matched:
             rows.append(["x", "nothing", f"{printable(call.name)} {printable(call.raw[:200])}"])
             rows.extend([["", "", f"schema: {printable(call.problem)}"]] if call.problem else [])
-    return aligned(rows)
+    return rows
 
 
-def _pair_rows(pair: CallComparison, step: StepVerdict) -> list[list[str]]:
+def _pair_rows(pair: CallComparison | ComparisonRecord, step: StepVerdict | StepRecord) -> list[list[str]]:
     name = pair.expected.split("(", 1)[0]
     if pair.actual is None:
         return [["x", printable(pair.expected), "not called"]]

@@ -1,7 +1,7 @@
 """BFCL's categories and the groupings of its leaderboard, from case records.
 
-The groupings are those of BFCL v4's own score table. What it makes of categories that are not read here (Java, JavaScript,
-several turns, agents) is missing, so there is no overall score, and each aggregate says what it is made of.
+The groupings are those of BFCL v4's own score table. What it makes of categories that are not read here (Java,
+JavaScript, several turns, agents) is missing, so there is no overall score, and each aggregate says what it is made of.
 """
 
 from __future__ import annotations

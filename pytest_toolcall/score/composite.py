@@ -15,11 +15,12 @@ from pytest_toolcall.score.record import CaseRecord, TrialRecord
 
 
 class Component(msgspec.Struct, frozen=True):
-    """``value`` is null where the suite holds no such task."""
+    """``value`` is null where the suite holds no such task; it is the mean over ``total`` trials."""
 
     value: float | None
     weight: float
     measured: bool
+    total: int = 0
 
 
 class Composite(msgspec.Struct, frozen=True):
@@ -65,7 +66,7 @@ def composite(scored: Sequence[CaseRecord]) -> Composite | None:
     for name, (concerns, value) in _COMPONENTS.items():
         values = [value(record, trial) for record in tasks if concerns(record) for trial in record.scored_trials]
         mean = round(sum(values) / len(values), 6) if values else None
-        components[name] = Component(mean, float(weights.get(name, 1.0)), mean is not None)
+        components[name] = Component(mean, float(weights.get(name, 1.0)), mean is not None, len(values))
     measured = [component for component in components.values() if component.value is not None]
     total = sum(component.weight for component in components.values())
     earned = sum(component.weight * (component.value or 0.0) for component in measured)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json, dumps, parse_json
-from pytest_toolcall.sim import chat
+from pytest_toolcall.sim import chat, messages, responses
 from pytest_toolcall.sim.answers import SimAnswer, Situation
 from pytest_toolcall.sim.cases import CaseIndex
 from pytest_toolcall.sim.faults import FAULTS, answer
 from pytest_toolcall.sim.judges import JUDGES, is_grading, judge_answer
+from pytest_toolcall.sim.requests import RequestError, SimRequest
 
 SIMULATED_MODELS = (*FAULTS, *JUDGES)
 """Every name that may stand after ``sim:``."""
@@ -25,6 +27,9 @@ CASE_HEADER = "x-toolcall-case"
 
 TRIAL_HEADER = "x-toolcall-trial"
 
+_WIRES = {"/chat/completions": chat, "/responses": responses, "/messages": messages}
+"""The wire formats by the end of their path. Each module has ``read_request``, ``response``, ``events``, ``error``."""
+
 _MAX_BODY = 64 * 1024 * 1024
 
 Scope = MutableMapping[str, Any]
@@ -33,7 +38,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class SimApp:
-    """Serves ``/v1/chat/completions`` and ``/v1/models`` for one simulated model over a set of cases."""
+    """Serves ``/v1/chat/completions``, ``/v1/responses``, ``/v1/messages`` and ``/v1/models`` for one simulated model
+    over a set of cases."""
 
     def __init__(self, model: str, cases: Sequence[Case]) -> None:
         name = model.removeprefix("sim:")
@@ -50,29 +56,29 @@ class SimApp:
         if method == "GET" and path.endswith("/models"):
             listing = {"object": "list", "data": [{"id": self.model, "object": "model", "owned_by": "simulated"}]}
             await _reply(send, 200, listing)
-        elif method == "POST" and path.endswith("/chat/completions"):
-            await self._chat(scope, receive, send)
+            return
+        wire = next((module for end, module in _WIRES.items() if path.endswith(end)), None)
+        if method == "POST" and wire is not None:
+            await self._post(wire, scope, receive, send)
         else:
-            await _reply(send, 404, _error(f"no such endpoint: {method} {scope['path']}"))
+            await _reply(send, 404, chat.error(f"no such endpoint: {method} {scope['path']}", None))
 
-    async def _chat(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _post(self, wire: ModuleType, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         try:
-            request = chat.read_request(parse_json((await _body(receive)).decode()))
-            said, place = self._answer(request, dict(scope["headers"]))
-        except (chat.RequestError, UsageError, ValueError) as error:
-            await _reply(send, 400, _error(str(error)))
+            request: SimRequest = wire.read_request(parse_json((await _body(receive)).decode()), headers)
+            said, place = self._answer(request, headers)
+        except (RequestError, UsageError, ValueError) as error:
+            await _reply(send, 400, wire.error(str(error), getattr(error, "param", None)))
             return
         seed = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        created = int(time.time())
+        about = {"model": self.model, "seed": seed, "created": int(time.time())}
         if request.stream:
-            payloads = chat.chunks(
-                said, model=self.model, seed=seed, created=created, include_usage=request.include_usage
-            )
-            await _stream(send, payloads)
+            await _stream(send, wire.events(said, request, **about))
         else:
-            await _reply(send, 200, chat.completion(said, model=self.model, seed=seed, created=created))
+            await _reply(send, 200, wire.response(said, request, **about))
 
-    def _answer(self, request: chat.ChatRequest, headers: dict[bytes, bytes]) -> tuple[SimAnswer, str]:
+    def _answer(self, request: SimRequest, headers: Mapping[str, str]) -> tuple[SimAnswer, str]:
         """What the model says, and a text that names the place, from which ids are made."""
         model = self.model.removeprefix("sim:")
         if is_grading(request.tool_names):
@@ -82,8 +88,8 @@ class SimApp:
         case = situation.case
         return answer(model, situation), f"{case.suite.name}/{case.id}/{situation.trial}/{situation.turn}"
 
-    def _situation(self, request: chat.ChatRequest, headers: dict[bytes, bytes]) -> Situation:
-        named = headers.get(CASE_HEADER.encode(), b"").decode("ascii", "replace")
+    def _situation(self, request: SimRequest, headers: Mapping[str, str]) -> Situation:
+        named = headers.get(CASE_HEADER, "")
         case: Case | None = None
         if named:
             suite, case_id = json.loads(named)
@@ -92,7 +98,7 @@ class SimApp:
             case = self.index.find(request.messages, request.tool_names)
         if case is None:
             raise UsageError("no case of this server asks that, with these tools")
-        trial = headers.get(TRIAL_HEADER.encode(), b"0")
+        trial = headers.get(TRIAL_HEADER, "0")
         opening = sum(message.role == "assistant" for message in case.messages)
         turn = sum(role == "assistant" for role, _ in request.messages) - opening
         said = sum(role == "user" for role, _ in request.messages)
@@ -102,10 +108,6 @@ class SimApp:
 def case_headers(suite: str, case_id: str, trial: int) -> dict[str, str]:
     """What the in-process client tells the app beside the request."""
     return {CASE_HEADER: dumps([suite, case_id]), TRIAL_HEADER: str(trial)}
-
-
-def _error(message: str) -> dict[str, Json]:
-    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
 
 
 async def _body(receive: Receive) -> bytes:
@@ -130,9 +132,10 @@ async def _reply(send: Send, status: int, body: Json) -> None:
     await send({"type": "http.response.body", "body": payload})
 
 
-async def _stream(send: Send, payloads: Iterable[str]) -> None:
+async def _stream(send: Send, events: Iterable[tuple[str, str]]) -> None:
     headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    for payload in payloads:
-        await send({"type": "http.response.body", "body": f"data: {payload}\n\n".encode(), "more_body": True})
+    for name, data in events:
+        named = f"event: {name}\n" if name else ""
+        await send({"type": "http.response.body", "body": f"{named}data: {data}\n\n".encode(), "more_body": True})
     await send({"type": "http.response.body", "body": b""})

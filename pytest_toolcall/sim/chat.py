@@ -5,35 +5,18 @@ Source of the shapes: OpenAI API reference, "Create chat completion" and "Chat c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.judge.arguments import Result
 from pytest_toolcall.sim.answers import SimAnswer, SimCall
+from pytest_toolcall.sim.requests import RequestError, SimRequest, result_value
 
 _PIECE = 12
 """Characters in one streamed fragment."""
 
 
-class RequestError(ValueError):
-    """The request breaks a rule of the API; the text says which."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
-    """What a simulated model needs to know of a request."""
-
-    messages: tuple[tuple[str, str], ...]
-    tool_names: tuple[str, ...]
-    results: tuple[Result, ...]
-    made: tuple[SimCall, ...]
-    stream: bool
-    include_usage: bool
-
-
-def read_request(body: Json) -> ChatRequest:
+def read_request(body: Json, _: Mapping[str, str] | None = None) -> SimRequest:
     """Read and check a request.
 
     The order of messages is held to the API's rules: every call of an assistant message is answered exactly once,
@@ -59,7 +42,7 @@ def read_request(body: Json) -> ChatRequest:
             name = waiting.pop(str(message.get("tool_call_id")), None)
             if name is None:
                 raise RequestError(f"messages[{position}] answers no call of the assistant message before it")
-            results.append(Result(name, _result_value(_text(message, position))))
+            results.append(Result(name, result_value(_text(message, position))))
             continue
         if waiting:
             raise RequestError(f"messages[{position}]: calls {sorted(waiting)} have no tool message")
@@ -73,7 +56,7 @@ def read_request(body: Json) -> ChatRequest:
     if waiting:
         raise RequestError(f"calls {sorted(waiting)} have no tool message")
     options = body.get("stream_options")
-    return ChatRequest(
+    return SimRequest(
         tuple(spoken),
         tuple(_tool_names(tools or [])),
         tuple(results),
@@ -92,13 +75,6 @@ def _text(message: Mapping[str, Json], position: int) -> str:
     if not isinstance(content, str):
         raise RequestError(f"messages[{position}].content must be a string")
     return content
-
-
-def _result_value(text: str) -> Json:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _calls(calls: Json, position: int) -> Iterator[tuple[str, SimCall]]:
@@ -144,7 +120,7 @@ def _wire_calls(answer: SimAnswer, seed: str) -> list[dict[str, Json]]:
 _USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
-def completion(answer: SimAnswer, *, model: str, seed: str, created: int) -> dict[str, Json]:
+def response(answer: SimAnswer, _: SimRequest, *, model: str, seed: str, created: int) -> dict[str, Json]:
     """A plain chat completion. Tokens are 0: a simulated model reads and writes none."""
     message: dict[str, Json] = {"role": "assistant", "content": answer.text or None}
     if not answer.calls and not answer.text:
@@ -161,8 +137,13 @@ def completion(answer: SimAnswer, *, model: str, seed: str, created: int) -> dic
     }
 
 
-def chunks(answer: SimAnswer, *, model: str, seed: str, created: int, include_usage: bool) -> Iterator[str]:
-    """The same completion as ``data:`` payloads of a stream, ``[DONE]`` last."""
+def events(answer: SimAnswer, request: SimRequest, *, model: str, seed: str, created: int) -> Iterator[tuple[str, str]]:
+    """The same completion as the events of a stream, which have no name here; ``[DONE]`` last."""
+    for data in _chunks(answer, model=model, seed=seed, created=created, include_usage=request.include_usage):
+        yield "", data
+
+
+def _chunks(answer: SimAnswer, *, model: str, seed: str, created: int, include_usage: bool) -> Iterator[str]:
 
     def chunk(delta: dict[str, Json], finish: str | None = None) -> str:
         body: dict[str, Json] = {
@@ -199,3 +180,7 @@ def chunks(answer: SimAnswer, *, model: str, seed: str, created: int, include_us
             }
         )
     yield "[DONE]"
+
+
+def error(message: str, param: str | None) -> dict[str, Json]:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": None}}

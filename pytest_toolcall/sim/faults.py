@@ -178,7 +178,7 @@ def ignores_results(situation: Situation, _: str = "") -> SimAnswer:
         arguments = call.arguments
         for name, checks in call.expected.args.items():
             if any(check.name == "uses" for check in checks):
-                arguments = _near_miss(situation, call, name, arguments)
+                arguments = _near_miss(situation, call, name, arguments, only="uses")
         calls.append(SimCall.of(call.expected.name, arguments))
     return SimAnswer(tuple(calls))
 
@@ -245,7 +245,9 @@ def _spoil_one_argument(situation: Situation, setting: str, spoil: Spoiler, plac
     return SimAnswer(tuple(calls))
 
 
-def _near_miss(situation: Situation, call: PlannedCall, name: str, arguments: dict[str, Json]) -> dict[str, Json]:
+def _near_miss(
+    situation: Situation, call: PlannedCall, name: str, arguments: dict[str, Json], only: str = ""
+) -> dict[str, Json]:
     tool = tools_of(situation)[call.expected.name]
     return near_miss(
         tool,
@@ -253,5 +255,5 @@ def _near_miss(situation: Situation, call: PlannedCall, name: str, arguments: di
         arguments,
         call.named,
         call.expected.args[name],
-        lambda changed: wrong_in(situation.case, call, name, changed, situation.results),
+        lambda changed: wrong_in(situation.case, call, name, changed, situation.results, only),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_toolcall.core.cases import Case, ExpectedCall, Step
 from pytest_toolcall.core.dialogues import Dialogue, Turn
@@ -14,6 +14,7 @@ from pytest_toolcall.judge.arguments import Argument, NoSuchResult, Result, prob
 from pytest_toolcall.judge.reference import NoReference, right_answer, right_arguments
 from pytest_toolcall.judge.tokens import has_token
 from pytest_toolcall.sim.answers import Situation
+from pytest_toolcall.sim.unsaid import carrying, from_prompt, said_instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,11 @@ def _planned_step(situation: Situation) -> Planned:
 def _planned_task(task: Task, situation: Situation) -> Planned:
     text = task.reference or "That is done."
     if not task.sequence:
-        if task.expected is None or situation.turn:
-            return Planned(text=text)
-        return Planned((_task_call(0, task.expected, situation),))
+        instead = said_instead(situation.case, task)
+        if task.expected is None or situation.turn or instead:
+            return Planned(text=instead or text)
+        call, found = _task_call(0, task.expected, situation), from_prompt(situation.case, task)
+        return Planned((replace(call, arguments={**call.arguments, **found}),))
     done, after_error = _progress(task, situation)
     if done >= len(task.sequence):
         return Planned(text=_told(task, situation), after_error=after_error)
@@ -129,7 +132,10 @@ def _planned_task(task: Task, situation: Situation) -> Planned:
     for number, step in enumerate(together):
         if not _known(step.call, situation.results):
             break
-        calls.append(_task_call(done + number, step.call, situation))
+        call = _task_call(done + number, step.call, situation)
+        calls.append(
+            replace(call, arguments=carrying(task, step, call.arguments, tools_of(situation).get(step.call.name)))
+        )
     return Planned(tuple(calls), after_error=after_error)
 
 
@@ -139,7 +145,8 @@ def _progress(task: Task, situation: Situation) -> tuple[int, bool]:
     done, after_error = 0, False
     for result in situation.results:
         after_error = is_error(result.value)
-        if done < len(task.sequence) and (not after_error or task.sequence[done].attempt):
+        at_its_step = done < len(task.sequence) and result.tool == task.sequence[done].call.name
+        if at_its_step and (not after_error or task.sequence[done].attempt):
             done += 1
     return done, after_error
 
@@ -180,12 +187,16 @@ def _task_call(place: int, expected: ExpectedCall, situation: Situation) -> Plan
     return PlannedCall(place, expected, arguments, named)
 
 
-def wrong_in(case: Case, call: PlannedCall, name: str, changed: Mapping[str, Json], results: Sequence[Result]) -> bool:
-    """Whether a changed argument is wrong by the case's own checks."""
+def wrong_in(
+    case: Case, call: PlannedCall, name: str, changed: Mapping[str, Json], results: Sequence[Result], only: str = ""
+) -> bool:
+    """Whether a changed argument is wrong by the case's own checks, or by those of the kind ``only``."""
     tool = case.tool(call.expected.name)
     schema = tool.property_schema(name) if tool is not None else None
     value = Argument(name in changed, changed.get(name), schema, results)
     for check in call.expected.args[name]:
+        if only and check.name != only:
+            continue
         if case.task is not None and check.name == "uses":
             if not has_token(used_value(check.spec, results), changed.get(name)):
                 return True

@@ -141,9 +141,9 @@ async def test_an_app_in_this_process_is_asked_without_a_socket() -> None:
     await endpoint.aclose()
 
 
-def test_a_wire_format_that_is_not_built_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="responses"):
-        Endpoint(EndpointSettings("n", "openai", "m", "http://localhost/v1", wire="responses"))
+def test_an_unknown_wire_format_is_a_usage_error_that_names_those_there_are() -> None:
+    with pytest.raises(UsageError, match="chat, responses, messages"):
+        Endpoint(EndpointSettings("n", "openai", "m", "http://localhost/v1", wire="telex"))  # type: ignore[arg-type]
 
 
 # ---- retries -------------------------------------------------------------------------------------------------------

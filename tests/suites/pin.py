@@ -10,7 +10,7 @@ from tests.suites.versions import digests
 
 ROOT = Path(__file__).parents[2]
 PINS = ROOT / "tests" / "data" / "suite_versions.json"
-PINNED = ("core",)
+PINNED = ("core", "orchestration")
 
 
 def main() -> None:

@@ -25,6 +25,8 @@ def _digest(case: Case) -> str:
         "steps": [asdict(step) for step in case.steps],
         "group": case.group,
     }
+    if case.task is not None:
+        seen |= {"category": case.category, "task": asdict(case.task)}
     return hashlib.sha256(dumps(seen).encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,165 @@
+"""How near the runner comes to the limit: the same work by pytest and by a plain asyncio client, in one run.
+
+``python -m benchmarks.scale`` prints ratios; absolute times depend on the machine and say nothing by themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HEADER = """suite: scale
+version: 1.0.0
+tools:
+  - name: set_alarm
+    parameters: {type: object, properties: {minutes: {type: integer, minimum: 1}}, required: [minutes]}
+cases:
+"""
+CASE = "  - {{id: c{0}, user: 'Wake me in five minutes, please ({0}).', expect: {{calls: [{{name: set_alarm, args: {{minutes: 5}}}}]}}}}\n"  # noqa: E501
+
+
+@contextmanager
+def server(latency_s: float) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    command = [sys.executable, "-m", "benchmarks.loopback", "--latency", str(latency_s)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = process.stdout.readline().strip()
+        try:
+            yield f"http://127.0.0.1:{port}/v1", process
+        finally:
+            process.kill()
+
+
+def write_cases(directory: Path, count: int) -> Path:
+    path = directory / "cases" / "scale.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(HEADER + "".join(CASE.format(number) for number in range(count)))
+    return path
+
+
+def run_pytest(directory: Path, base_url: str, *more: str) -> tuple[float, float, dict[str, object]]:
+    """Wall seconds of the run itself (from the end of collection), CPU seconds of the process and its children."""
+    command = [
+        sys.executable, "-m", "pytest", "cases/scale.yaml", "-q", "-p", "no:cacheprovider", "--model", "m",
+        "--toolcall-base-url", base_url, "--toolcall-json", "out.json", *more,
+    ]  # fmt: skip
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, env=dict(os.environ))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])
+    report = json.loads((directory / "out.json").read_text())
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return float(report["wall_s"]), cpu, report
+
+
+async def plain_client(base_url: str, count: int, concurrency: int) -> None:
+    """The same requests by httpx2 alone, parsed and thrown away."""
+    import httpx2
+
+    tool = {"type": "function", "function": {"name": "set_alarm", "parameters": {"type": "object"}}}
+    limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
+    slots = asyncio.Semaphore(concurrency)
+    async with httpx2.AsyncClient(limits=limits, timeout=60) as client:
+
+        async def one(number: int) -> None:
+            body = {
+                "model": "m",
+                "messages": [{"role": "user", "content": f"Wake me in five minutes, please ({number})."}],
+                "temperature": 0,
+                "tools": [tool],
+            }
+            async with slots:
+                (await client.post(f"{base_url}/chat/completions", json=body)).json()
+
+        await asyncio.gather(*map(one, range(count)))
+
+
+def latency_ratios(cases: int, latency_s: float, concurrency: int) -> None:
+    with tempfile.TemporaryDirectory() as name, server(latency_s) as (base_url, _):
+        directory = Path(name)
+        write_cases(directory, cases)
+        ideal = cases * latency_s / concurrency
+        for more in ([], ["-n", "2"]):
+            wall, _, _ = run_pytest(directory, base_url, "--toolcall-concurrency", str(concurrency), *more)
+            label = " ".join(more) or "one process"
+            print(f"{cases} cases at {latency_s * 1000:.0f} ms, concurrency {concurrency}, {label}: wall / ideal {wall / ideal:.2f}")
+
+
+def cpu_ratio(cases: int, concurrency: int) -> None:
+    with tempfile.TemporaryDirectory() as name, server(0) as (base_url, _):
+        directory = Path(name)
+        write_cases(directory, 1)
+        _, empty, _ = run_pytest(directory, base_url)
+        write_cases(directory, cases)
+        _, cpu, _ = run_pytest(directory, base_url, "--toolcall-concurrency", str(concurrency))
+        started = time.process_time()
+        asyncio.run(plain_client(base_url, cases, concurrency))
+        plain = time.process_time() - started
+        mine = (cpu - empty) / cases * 1000
+        theirs = plain / cases * 1000
+        print(
+            f"{cases} cases at 0 ms, concurrency {concurrency}: CPU per case {mine:.2f} ms (start-up of a run with one "
+            f"case taken off), plain client {theirs:.2f} ms, ratio {mine / theirs:.2f}"
+        )
+
+
+def collection_ratios(cases: int) -> None:
+    import yaml
+
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        path = write_cases(directory, cases)
+        text = path.read_text()
+        tracemalloc.start()
+        parsed = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506 - the bare parse to compare with
+        bare_memory = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        started = time.process_time()
+        parsed = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506
+        bare = time.process_time() - started
+        lines = [{key: value for key, value in parsed.items() if key != "cases"}, *parsed["cases"]]
+        jsonl = path.with_suffix(".jsonl")
+        jsonl.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        started = time.process_time()
+        for line in jsonl.read_text().splitlines():
+            json.loads(line)
+        bare_jsonl = time.process_time() - started
+        for file, parse in ((path, bare), (jsonl, bare_jsonl)):
+            command = [sys.executable, "-m", "pytest", str(file), "--collect-only", "-qq", "--model", "sim:reference"]
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL)
+            _, _, usage = os.wait4(process.pid, 0)
+            del before
+            cpu = usage.ru_utime + usage.ru_stime
+            print(
+                f"{cases} cases in {file.suffix[1:].upper()}: collection {cpu:.1f} s CPU, bare parse {parse:.1f} s, ratio "
+                f"{cpu / parse:.2f}; memory {usage.ru_maxrss / 1024:.0f} MB, parsed value {bare_memory / 2**20:.0f} MB"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=["latency", "cpu", "collection"], help="one part")
+    only = parser.parse_args().only
+    if only in (None, "latency"):
+        latency_ratios(200, 0.5, 32)
+    if only in (None, "cpu"):
+        cpu_ratio(1000, 32)
+    if only in (None, "collection"):
+        collection_ratios(50_000)
+
+
+if __name__ == "__main__":
+    main()

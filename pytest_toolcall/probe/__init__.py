@@ -1,0 +1,1 @@
+"""The endpoint itself: how fast it is."""

@@ -1,0 +1,126 @@
+"""A streaming client that does as little as it can while requests are in flight.
+
+While a stream runs, nothing happens to a chunk of bytes but that it is kept with the time it came. It is parsed when
+the whole load is over (``reading.py``), so that the parsing of one stream does not delay the times of another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import httpx2
+
+from pytest_toolcall import __version__
+from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.endpoint.envelope import decode_text
+from pytest_toolcall.endpoint.faults import Redactor, clean
+from pytest_toolcall.endpoint.recordings import RawAnswer
+from pytest_toolcall.endpoint.refusals import Adaptation, refused_parameter
+from pytest_toolcall.endpoint.settings import EndpointSettings
+from pytest_toolcall.endpoint.wires import wire_named
+
+_LIMITS = httpx2.Limits(max_connections=10_000, max_keepalive_connections=1_000, keepalive_expiry=4.0)
+_REFUSING_STATUS = frozenset({400, 422})
+_MOST_REFUSALS = 8
+
+
+@dataclass(slots=True)
+class Capture:
+    """One request as it went by: chunks of the answer with the time each came, on the monotonic clock, in seconds."""
+
+    intended_s: float
+    sent_s: float
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    chunks: list[tuple[float, bytes]] = field(default_factory=list)
+    ended_s: float = 0.0
+    error: str = ""
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(chunk for _, chunk in self.chunks)
+
+
+class PerfClient:
+    """Sends prepared requests to one endpoint. Lives on one event loop; nothing is asked twice and nothing recorded."""
+
+    def __init__(self, settings: EndpointSettings) -> None:
+        self.settings = settings
+        self.wire = wire_named(settings.wire)
+        self.redactor = Redactor.of(settings)
+        self._url = settings.url(self.wire.path)
+        self._adaptation = Adaptation(self.wire.droppable)
+        self._headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream",
+            "accept-encoding": "identity",
+            "user-agent": f"pytest-toolcall/{__version__}",
+            **self.wire.headers(settings.api_key),
+            **{name.lower(): value for name, value in settings.headers.items()},
+        }
+        self.http = httpx2.AsyncClient(
+            limits=_LIMITS,
+            timeout=httpx2.Timeout(settings.timeout_s, pool=None),
+            follow_redirects=False,
+            trust_env=not settings.loopback,
+        )
+
+    async def aclose(self) -> None:
+        await self.http.aclose()
+
+    def prepare(self, messages: list[Message], tools: list[Tool], params: Mapping[str, Json]) -> bytes:
+        """The body of a request, made before the clock runs, in the form that the endpoint takes."""
+        body = self.wire.encode(self.settings, messages, tools, {**params, "stream": True})
+        request, _ = self._adaptation.apply(body)
+        return dumps(request).encode()
+
+    async def adapt(self, messages: list[Message], tools: list[Tool], params: Mapping[str, Json]) -> Capture:
+        """Ask once, leaving out what the endpoint refuses by name, and remember that. Raises `EndpointError` for an
+        answer that is an error all the same."""
+        body = self.wire.encode(self.settings, messages, tools, {**params, "stream": True})
+        wanted = {*self.settings.params, *params}
+        for _ in range(_MOST_REFUSALS):
+            request, _ignored = self._adaptation.apply(body)
+            capture = await self.send(dumps(request).encode(), perf_counter())
+            if capture.error or 200 <= capture.status < 300:
+                break
+            name = None
+            if capture.status in _REFUSING_STATUS:
+                text = decode_text(capture.body)
+                answer = RawAnswer.of_text(capture.status, capture.headers, text)
+                name = refused_parameter(answer.value, text, request, wanted, self.wire.droppable)
+            if name is None or not self._adaptation.refuse(name):
+                break
+        if capture.error:
+            raise EndpointError("transport", capture.error)
+        if not 200 <= capture.status < 300:
+            said = clean(self.redactor.text(decode_text(capture.body)), 300)
+            raise EndpointError("status", f"HTTP {capture.status}: {said}", status=capture.status)
+        return capture
+
+    async def send(self, content: bytes, intended_s: float) -> Capture:
+        """Send one request and keep what comes, each chunk with its time."""
+        capture = Capture(intended_s, perf_counter())
+        keep = capture.chunks.append
+        try:
+            async with (
+                asyncio.timeout(self.settings.timeout_s),
+                self.http.stream("POST", self._url, content=content, headers=self._headers) as response,
+            ):
+                capture.status = response.status_code
+                capture.headers = {name.lower(): value for name, value in response.headers.items()}
+                plain = "content-encoding" not in capture.headers
+                async for chunk in response.aiter_raw() if plain else response.aiter_bytes():
+                    keep((perf_counter(), chunk))
+        except (TimeoutError, httpx2.TimeoutException):
+            capture.error = f"no whole answer within {self.settings.timeout_s:g} s"
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            capture.error = f"{type(error).__name__}: {clean(self.redactor.text(str(error)))}".removesuffix(": ")
+        capture.ended_s = perf_counter()
+        return capture

@@ -1,0 +1,138 @@
+"""From what came over the wire to a sample: which piece came when, and what the server counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import httpx2
+
+from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.core.perf import Sample
+from pytest_toolcall.core.replies import Reply
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.endpoint.envelope import decode_text
+from pytest_toolcall.endpoint.faults import clean
+from pytest_toolcall.endpoint.recordings import RawAnswer
+from pytest_toolcall.endpoint.sse import MAX_BODY_BYTES, Event, ends_complete_line, split_lines
+from pytest_toolcall.endpoint.wires import Wire
+from pytest_toolcall.probe.perf.client import Capture
+
+_HEADERS = {"content-type": "text/event-stream; charset=utf-8"}
+
+
+class _Clocked(httpx2.SyncByteStream):
+    """Hands out kept chunks and remembers when the last one had come."""
+
+    def __init__(self, chunks: Sequence[tuple[float, bytes]]) -> None:
+        self._chunks = chunks
+        self.now = 0.0
+
+    def __iter__(self) -> Iterator[bytes]:
+        tail = b""
+        for self.now, chunk in self._chunks:
+            tail = (tail + chunk)[-16:]
+            yield chunk
+        if ends_complete_line(tail):
+            yield b"\n\n"
+
+
+def timed_events(chunks: Sequence[tuple[float, bytes]]) -> Iterator[tuple[float, Event]]:
+    """The events of a stream, each with the time of the chunk that completed it; by the same parser as everywhere."""
+    stream = _Clocked(chunks)
+    response = httpx2.Response(200, headers=_HEADERS, stream=stream, request=httpx2.Request("POST", "http://kept/"))
+    for item in httpx2.EventSource(response, max_event_size=MAX_BODY_BYTES):
+        yield stream.now, Event.read(item.event, item.data)
+
+
+def is_call_piece(value: Json) -> bool:
+    """Whether an event carries a piece of a tool call, in any of the three wire formats."""
+    if not isinstance(value, Mapping):
+        return False
+    kind = value.get("type")
+    if isinstance(kind, str) and kind.startswith("response."):
+        item = value.get("item")
+        added = kind == "response.output_item.added" and isinstance(item, Mapping)
+        return kind == "response.function_call_arguments.delta" or bool(
+            added and isinstance(item, Mapping) and item.get("type") == "function_call"
+        )
+    if kind == "content_block_start":
+        block = value.get("content_block")
+        return isinstance(block, Mapping) and block.get("type") == "tool_use"
+    if kind == "content_block_delta":
+        delta = value.get("delta")
+        return isinstance(delta, Mapping) and delta.get("type") == "input_json_delta"
+    choices = value.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+    delta = choice.get("delta") or choice.get("message")
+    return isinstance(delta, Mapping) and bool(delta.get("tool_calls") or delta.get("function_call"))
+
+
+def sample_of(capture: Capture, wire: Wire, tools: Sequence[Tool], wanted: str = "") -> Sample:
+    """The sample of one request. ``wanted`` is the tool that the model was asked to call, empty where none was."""
+    media_type = capture.headers.get("content-type", "").partition(";")[0].strip().lower()
+    success = 200 <= capture.status < 300
+    streamed = success and media_type == "text/event-stream"
+    contents: list[float] = []
+    calls: list[float] = []
+    finished = 0.0
+    events: list[Event] = []
+    for when, event in timed_events(capture.chunks) if streamed else ():
+        events.append(event)
+        seen = wire.progress(event)
+        call = is_call_piece(event.value)
+        if seen.content or call:
+            contents.append(when)
+        if call:
+            calls.append(when)
+        if seen.finished and not finished:
+            finished = when
+        if seen.done:
+            break
+    error = "" if finished else capture.error
+    reply: Reply | None = None
+    if not error:
+        error, reply = _read(capture, wire, tools, events if streamed else None)
+    start = capture.intended_s
+    ended = max(finished, contents[-1] if contents else 0.0) or capture.ended_s
+    usage = reply.usage if reply is not None else None
+    return Sample(
+        intended_s=start,
+        sent_s=capture.sent_s,
+        duration_s=ended - start,
+        ttft_s=contents[0] - start if contents else None,
+        first_call_s=calls[0] - start if calls else None,
+        arguments_s=calls[-1] - start if calls else None,
+        last_s=contents[-1] - start if contents else None,
+        gaps_s=tuple(later - earlier for earlier, later in pairwise(contents)),
+        input_tokens=usage.input if usage else None,
+        output_tokens=usage.output if usage else None,
+        cached_tokens=usage.cached if usage else None,
+        reasoning_tokens=usage.reasoning if usage else None,
+        output=_output(reply),
+        called=bool(wanted and reply and any(call.name == wanted and not call.problem for call in reply.calls)),
+        error=error,
+    )
+
+
+def _read(
+    capture: Capture, wire: Wire, tools: Sequence[Tool], events: Sequence[Event] | None
+) -> tuple[str, Reply | None]:
+    """Why there is no reply, or the reply."""
+    text = decode_text(capture.body)
+    if events is not None:
+        answer = RawAnswer(capture.status, capture.headers, lines=split_lines(text), events=tuple(events))
+    else:
+        answer = RawAnswer.of_text(capture.status, capture.headers, text)
+    try:
+        return "", wire.read(answer, tools).reply
+    except EndpointError as problem:
+        return clean(str(problem), 200), None
+
+
+def _output(reply: Reply | None) -> str:
+    """What was answered, as one text: prose, then each call; ids are left out, since they differ each time."""
+    if reply is None:
+        return ""
+    return dumps([reply.text, *([call.name, call.raw] for call in reply.calls)])

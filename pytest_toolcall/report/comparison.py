@@ -1,0 +1,213 @@
+"""``comparison.md``: the newest run of each model side by side, suite by suite.
+
+Scores of different versions of a suite are not comparable, so each version has tables of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.report.kept import KeptRun, read_run
+from pytest_toolcall.report.markdown import failure, inline, table
+from pytest_toolcall.report.page import case_view, failed_trials
+from pytest_toolcall.report.terminal import DASH, percent, seconds
+from pytest_toolcall.score.record import CaseRecord
+from pytest_toolcall.score.summary import ModelSummary, summarise
+
+MOST_TRANSCRIPTS = 50
+MOST_EXPLANATIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One model's newest results in one suite."""
+
+    model: str
+    run: str
+    started: str
+    suite: str
+    version: str
+    records: tuple[CaseRecord, ...]
+    summary: ModelSummary
+
+    @property
+    def title(self) -> str:
+        return f"{self.model} (simulated)" if self.summary.simulated else self.model
+
+    def case(self, name: str) -> CaseRecord | None:
+        return next((record for record in self.records if record.id == name), None)
+
+
+def columns(runs: Sequence[KeptRun]) -> tuple[list[Column], list[str]]:
+    """The newest results of each model in each suite, from runs that come newest first; and what could not be read.
+
+    A run that adds nothing newer is not read whole.
+    """
+    found: dict[tuple[str, str], Column] = {}
+    problems = []
+    for run in runs:
+        if run.suites and all((model, suite) in found for model in run.models for suite in run.suites):
+            continue
+        try:
+            report = read_run(run.path)
+        except UsageError as error:
+            problems.append(f"{run.name}: {str(error).partition(': ')[2]}")
+            continue
+        for model, summary in report.models.items():
+            mine = [record for record in report.cases if record.model == model]
+            for suite in dict.fromkeys(record.suite for record in mine):
+                records = tuple(record for record in mine if record.suite == suite)
+                new = Column(
+                    model,
+                    run.name,
+                    report.started,
+                    suite,
+                    records[0].suite_version,
+                    records,
+                    summarise(records, simulated=summary.simulated),
+                )
+                found.setdefault((model, suite), new)
+    return list(found.values()), problems
+
+
+def render_comparison(runs: Sequence[KeptRun], problems: Sequence[str] = (), title: str = "Comparison") -> str:
+    """The report over kept runs, newest first. ``problems`` are lines about files that are no runs."""
+    found, unread = columns(runs)
+    lines = [f"# {inline(title)}", "", "The newest run of each model. Written anew after every run."]
+    for suite in sorted({column.suite for column in found}):
+        lines += _suite(suite, [column for column in found if column.suite == suite])
+    if not found:
+        lines += ["", "No runs yet."]
+    if left := [*problems, *unread]:
+        lines += ["", "## Left out", "", *(f"* {inline(problem)}" for problem in left)]
+    return "\n".join(lines) + "\n"
+
+
+def _suite(suite: str, mine: Sequence[Column]) -> list[str]:
+    versions = list(dict.fromkeys(column.version for column in sorted(mine, key=lambda one: one.started, reverse=True)))
+    lines = []
+    if len(versions) > 1:
+        told = "; ".join(
+            f"{version or 'no version'}: {', '.join(one.model for one in mine if one.version == version)}"
+            for version in versions
+        )
+        lines += ["", f"**Not comparable:** suite {inline(suite)} was run in different versions ({inline(told)}). "]
+        lines[-1] += "Each version has tables of its own."
+    for version in versions:
+        same = [column for column in mine if column.version == version]
+        same.sort(key=lambda one: (-(one.summary.pass_rate.rate or 0.0), one.model))
+        lines += ["", f"## {inline(f'{suite} {version}')}", "", *_models(same), *_grids(same)]
+        lines += [*_rubrics(same), *_transcripts(same)]
+    return lines
+
+
+def _models(mine: Sequence[Column]) -> list[str]:
+    head = ["Model", "Run", "Cases", "Pass rate", "95%", "Mean score", "Latency p50", "Tokens in / out", "Cost"]
+    rows = [[*head, "Judge cost", "Errored"]]
+    for column in mine:
+        summary = column.summary
+        latency, tokens, rate = summary.latency_s.p50, summary.tokens, summary.pass_rate
+        unsaid = tokens.input is None and tokens.output is None
+        between = rate.low is not None and rate.high is not None
+        rows.append(
+            [
+                column.title,
+                column.run,
+                str(summary.counts.cases),
+                f"{percent(rate)} ({rate.hits}/{rate.total})" if rate.total else DASH,
+                f"{100 * (rate.low or 0):.1f} to {100 * (rate.high or 0):.1f}" if between else DASH,
+                DASH if summary.mean_score.mean is None else f"{summary.mean_score.mean:.3f}",
+                DASH if latency is None else seconds(latency),
+                DASH if unsaid else f"{tokens.input or 0:,} / {tokens.output or 0:,}",
+                _dollars(summary.cost_usd.total),
+                _dollars(summary.judge.cost_usd),
+                str(summary.counts.errored),
+            ]
+        )
+    return table(rows)
+
+
+def _dollars(value: float | None) -> str:
+    return DASH if value is None else f"${value:.4f}"
+
+
+def _grids(mine: Sequence[Column]) -> list[str]:
+    lines = []
+    names = list(dict.fromkeys(one.id for column in mine for one in column.records if one.kind == "dialogue"))
+    if names:
+        rows = [["Eval", *(column.title for column in mine)]]
+        rows += [[name, *(_cell(column.case(name)) for column in mine)] for name in names]
+        lines += ["", "### Evals", "", *table(rows)]
+    groups = [{**column.summary.groups, **column.summary.categories} for column in mine]
+    names = list(dict.fromkeys(name for each in groups for name in each))
+    if names:
+        rows = [["Group", *(column.title for column in mine)]]
+        for name in names:
+            rates = [each.get(name) for each in groups]
+            rows.append([name, *(f"{percent(one)} ({one.hits}/{one.total})" if one else DASH for one in rates)])
+        lines += ["", "### Groups", "", *table(rows)]
+    return lines
+
+
+def _cell(record: CaseRecord | None) -> str:
+    """Passed trials over scored ones and the mean score, as in ``2/3, 0.833``."""
+    if record is None:
+        return DASH
+    if record.errored:
+        return "errored"
+    scored = record.scored_trials
+    passed = sum(trial.outcome == "passed" for trial in scored)
+    score = "" if record.score is None else f", {record.score:.3f}"
+    return f"{record.outcome} {passed}/{len(scored)}{score}"
+
+
+def _rubrics(mine: Sequence[Column]) -> list[str]:
+    """What the judge said: criteria of rubric files and graded assertions, how often each held, and why not."""
+    lines: list[str] = []
+    for name in dict.fromkeys(record.id for column in mine for record in column.records):
+        tallies = [_judged(column.case(name)) for column in mine]
+        what = list(dict.fromkeys(key for tally in tallies for key in tally))
+        if not what:
+            continue
+        lines += ["", f"#### {inline(name)}", ""]
+        rows = [["Criterion", *(column.title for column in mine)]]
+        rows += [[key, *(_held(tally.get(key)) for tally in tallies)] for key in what]
+        lines += table(rows)
+        for column, tally in zip(mine, tallies, strict=True):
+            against = [(key, why) for key, found in tally.items() for held, why in found if not held and why]
+            told = [f"* {inline(column.model)}, {inline(key)}: {inline(why)}" for key, why in against]
+            lines += ["", *told[:MOST_EXPLANATIONS]] if told else []
+    return ["", "### Rubric details", *lines] if lines else []
+
+
+def _judged(record: CaseRecord | None) -> dict[str, list[tuple[bool, str]]]:
+    found: dict[str, list[tuple[bool, str]]] = {}
+    for trial in record.scored_trials if record is not None else ():
+        for one in trial.assertions:
+            if one.type == "llm-rubric" and one.score is not None:
+                found.setdefault(f"turn {one.turn + 1}: {one.value}", []).append((one.score >= 0.5, one.reason))
+        for criterion in trial.rubric.criteria if trial.rubric is not None else ():
+            found.setdefault(criterion.name, []).append((criterion.passed, criterion.explanation))
+    return found
+
+
+def _held(found: Sequence[tuple[bool, str]] | None) -> str:
+    return f"{sum(held for held, _ in found)}/{len(found)}" if found else DASH
+
+
+def _transcripts(mine: Sequence[Column]) -> list[str]:
+    failed = [record for column in mine for record in column.records if failed_trials(record)]
+    if not failed:
+        return []
+    lines = ["", "### Failed trials"]
+    for record in failed[:MOST_TRANSCRIPTS]:
+        lines += [line.replace("### ", "#### ", 1) if line.startswith("### ") else line for line in _failure(record)]
+    if len(failed) > MOST_TRANSCRIPTS:
+        lines += ["", f"And {len(failed) - MOST_TRANSCRIPTS} more failed cases; each run's report.md shows its own."]
+    return lines
+
+
+def _failure(record: CaseRecord) -> list[str]:
+    return failure(case_view(record))

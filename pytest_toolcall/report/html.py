@@ -1,0 +1,29 @@
+"""``report.html``: one page without script, image, font or link, readable in light and dark.
+
+Jinja2 escapes every value; a content security policy on the page forbids everything but its own style.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_toolcall.report.page import page, spoken
+from pytest_toolcall.report.run_json import RunReport
+from pytest_toolcall.report.terminal import printable
+
+TEMPLATE = Path(__file__).with_name("run.html.j2")
+
+
+def render_html(report: RunReport, name: str = "") -> str:
+    """The page of a run. Imports jinja2 here, so that nothing pays for it that writes no page."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["shown"] = shown
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(page=page(report, name), spoken=spoken) + "\n"
+
+
+def shown(text: str) -> str:
+    """Text with its control characters, bidi marks and lone surrogates shown; line breaks stay."""
+    return "\n".join(printable(line) for line in text.split("\n"))

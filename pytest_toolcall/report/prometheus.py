@@ -1,0 +1,139 @@
+"""The figures of a run for Prometheus: as a textfile for the node exporter, or pushed to a pushgateway.
+
+Every name and label is in ``docs/reports.md``. Labels are model, suite and names of metrics, groups and outcomes, never
+a case, so their number is bounded by what people wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pytest_toolcall.report.run_json import RunReport
+from pytest_toolcall.score.summary import ModelSummary, summarise
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Gauge
+
+JOB = "pytest-toolcall"
+LONGEST_LABEL = 80
+MOST_GROUPS = 100
+PUSH_TIMEOUT_S = 15.0
+
+GAUGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "toolcall_cases": ("Cases by outcome.", ("model", "suite", "outcome")),
+    "toolcall_metric_ratio": ("A metric, from 0 to 1.", ("model", "suite", "metric")),
+    "toolcall_metric_units": ("What a metric was counted over.", ("model", "suite", "metric")),
+    "toolcall_group_pass_ratio": ("Passed trials over scored ones in a group or category.", ("model", "suite", "group")),
+    "toolcall_pass_ratio": ("Passed trials over scored ones.", ("model", "suite")),
+    "toolcall_score_mean": ("Mean score of scored trials, from 0 to 1.", ("model", "suite")),
+    "toolcall_latency_seconds": ("Latency of answered API calls.", ("model", "suite", "quantile")),
+    "toolcall_api_calls": ("Answered API calls.", ("model", "suite")),
+    "toolcall_api_calls_unpriced": ("Answered API calls that nobody priced.", ("model", "suite")),
+    "toolcall_tokens": ("Tokens as the endpoint counts them.", ("model", "suite", "direction")),
+    "toolcall_cost_usd": ("US dollars; absent where a call was unpriced.", ("model", "suite")),
+    "toolcall_judge_calls": ("Answered calls of the judge model.", ("model", "suite")),
+    "toolcall_judge_cost_usd": ("US dollars for the judge; absent where a call was unpriced.", ("model", "suite")),
+    "toolcall_suite_info": ("Always 1; tells the version of a suite.", ("suite", "version")),
+    "toolcall_run_complete": ("1 when every selected case has a verdict.", ()),
+    "toolcall_run_wall_seconds": ("From the end of collection to the last verdict.", ()),
+    "toolcall_run_started_timestamp_seconds": ("When the run started, Unix time.", ()),
+}
+"""Every gauge: its help text and its labels."""
+
+
+def label(text: str) -> str:
+    """A label value: without control characters, at most 80 characters; a cut one keeps a hash, to stay apart."""
+    clean = "".join(char for char in text if char.isprintable() and not 0xD800 <= ord(char) <= 0xDFFF)
+    if len(clean) <= LONGEST_LABEL:
+        return clean
+    return f"{clean[: LONGEST_LABEL - 9]}~{hashlib.sha256(clean.encode()).hexdigest()[:8]}"
+
+
+def registry(report: RunReport) -> CollectorRegistry:
+    """A registry of its own for one run, so that nothing of the process's default one is told."""
+    from prometheus_client import CollectorRegistry, Gauge
+
+    found = CollectorRegistry()
+    gauges = {
+        name: Gauge(name, text, [str(one) for one in labels], registry=found)
+        for name, (text, labels) in GAUGES.items()
+    }
+    gauges["toolcall_run_complete"].set(report.complete)
+    gauges["toolcall_run_wall_seconds"].set(report.wall_s)
+    gauges["toolcall_run_started_timestamp_seconds"].set(datetime.fromisoformat(report.started).timestamp())
+    for suite, version in report.suites.items():
+        gauges["toolcall_suite_info"].labels(label(suite), label(version)).set(1)
+    for model, whole in report.models.items():
+        mine = [record for record in report.cases if record.model == model]
+        for suite in dict.fromkeys(record.suite for record in mine):
+            summary = summarise([record for record in mine if record.suite == suite], simulated=whole.simulated)
+            _fill(gauges, label(model), label(suite), summary)
+    return found
+
+
+def _fill(gauges: dict[str, Gauge], model: str, suite: str, summary: ModelSummary) -> None:
+    def put(name: str, value: float | None, *more: str) -> None:
+        if value is not None:
+            gauges[name].labels(model, suite, *more).set(value)
+
+    counts = summary.counts
+    for outcome in ("passed", "failed", "xfailed", "xpassed", "errored"):
+        put("toolcall_cases", getattr(counts, outcome), outcome)
+    for name, rate in summary.metrics.items():
+        put("toolcall_metric_ratio", rate.rate, name)
+        put("toolcall_metric_units", rate.total, name)
+    groups = {**summary.groups, **summary.categories}
+    for name, rate in list(groups.items())[:MOST_GROUPS]:
+        put("toolcall_group_pass_ratio", rate.rate, label(name))
+    put("toolcall_pass_ratio", summary.pass_rate.rate)
+    put("toolcall_score_mean", summary.mean_score.mean)
+    put("toolcall_latency_seconds", summary.latency_s.p50, "0.5")
+    put("toolcall_latency_seconds", summary.latency_s.p95, "0.95")
+    put("toolcall_api_calls", summary.latency_s.calls)
+    put("toolcall_api_calls_unpriced", summary.unpriced_calls)
+    put("toolcall_tokens", summary.tokens.input, "input")
+    put("toolcall_tokens", summary.tokens.output, "output")
+    put("toolcall_cost_usd", summary.cost_usd.total)
+    put("toolcall_judge_calls", summary.judge.calls)
+    put("toolcall_judge_cost_usd", summary.judge.cost_usd)
+
+
+def write_textfile(report: RunReport, path: Path) -> str:
+    """Write the textfile in one step; returns why it could not be written."""
+    from prometheus_client import write_to_textfile
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_to_textfile(str(path), registry(report))
+    except OSError as error:
+        return f"cannot write {path}: {error.strerror or error}"
+    return ""
+
+
+def push(report: RunReport, url: str, instance: str) -> str:
+    """Replace what the pushgateway holds of this job and ``instance`` (the model, or ``multi``); returns why not.
+
+    What is told of a failure never holds the address's user and password.
+    """
+    from prometheus_client import push_to_gateway
+
+    parts = urlsplit(url if "://" in url else f"//{url}")
+    shown = f"{parts.hostname or 'it'}{f':{parts.port}' if _port(url) else ''}"
+    try:
+        push_to_gateway(
+            url, JOB, registry(report), grouping_key={"instance": label(instance)}, timeout=PUSH_TIMEOUT_S
+        )
+    except (OSError, ValueError) as error:
+        return f"cannot push to the Prometheus pushgateway at {shown}: {getattr(error, 'reason', None) or error}"
+    return ""
+
+
+def _port(url: str) -> int | None:
+    try:
+        return urlsplit(url if "://" in url else f"//{url}").port
+    except ValueError:
+        return None
