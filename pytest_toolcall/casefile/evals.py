@@ -85,8 +85,10 @@ class _EvalReader:
 
     def dialogue(self) -> Dialogue:
         entry = self.entry
-        if not entry.name.isprintable() or any(part in entry.name for part in ("::", "[", "]", " ")):
-            self.problems.add(("name",), "a name cannot hold blanks, ::, [ or ], which pytest's node ids use")
+        if entry.name != entry.name.strip() or not entry.name.isprintable():
+            self.problems.add(("name",), "a name cannot begin or end with a blank or hold control characters")
+        elif any(part in entry.name for part in ("::", "[", "]")):
+            self.problems.add(("name",), "a name cannot hold ::, [ or ], which pytest's node ids use")
         turns = tuple(self._turn(turn, ("turns", number)) for number, turn in enumerate(entry.turns))
         if not turns:
             self.problems.add_missing((), "holds no turns", "turns")
@@ -141,13 +143,15 @@ class _EvalReader:
     def _rubric(self, name: str) -> Rubric | None:
         path = self.document.path.parent / name
         try:
-            return read_rubric(name, path.read_text(encoding="utf-8"))
+            return read_rubric(name, path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             self.problems.add(("rubric",), f"cannot read {name}: {error.strerror or error}")
         except UnicodeDecodeError:
             self.problems.add(("rubric",), f"{name} is not UTF-8")
         except RubricError as error:
             self.problems.add(("rubric",), f"{name}: {error}")
+        except ValueError as error:  # no file name at all, as with a NUL in it
+            self.problems.add(("rubric",), f"cannot read {name!r}: {error}")
         return None
 
     def lint(self, dialogue: Dialogue) -> None:

@@ -124,9 +124,9 @@ def _sweep(name: str, value: dict[str, Json], keys: KeyPath, problems: Problems)
         written = getattr(entry, key)
         if written is not UNSET and key != dimension and _right(key, written, (*keys, key), problems):
             given[key] = written
-    for key in ("arrivals", "answer", "cache", "requests", "warmup", "repeats", "seed", "params"):
-        if getattr(entry, key) is not UNSET:
-            given[key] = getattr(entry, key)
+    for option in ("arrivals", "answer", "cache", "requests", "warmup", "repeats", "seed", "params"):
+        if getattr(entry, option) is not UNSET:
+            given[option] = getattr(entry, option)
     given.pop("compare", None)
     base = Point(
         sweep=name,

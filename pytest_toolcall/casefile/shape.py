@@ -59,6 +59,8 @@ class _Walk:
             return self.struct(value, type_, keys)
         if isinstance(type_, inspect.ListType):
             return [self.value(item, type_.item_type, (*keys, index)) for index, item in enumerate(value)]
+        if isinstance(type_, inspect.DictType):
+            return {key: self.value(item, type_.value_type, (*keys, key)) for key, item in value.items()}
         if isinstance(type_, inspect.StrType) and type_.min_length and not value:
             self.problems.add(keys, "is empty")
             return _stand_in(type_)

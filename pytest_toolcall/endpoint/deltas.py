@@ -92,21 +92,20 @@ def whole_calls(message: Mapping[str, Json]) -> list[CallDraft]:
 
 
 class DeltaMerger:
-    """Merges the deltas of one choice. What it makes of fragments:
+    """Merges the deltas of one choice, in time that grows with their number only. What it makes of fragments:
 
     An integer index selects the call, but another non-empty id on that index opens a new one, and later fragments
     without an id go to it. Without an index, a new id opens a call and anything else belongs to the newest one.
     """
 
     def __init__(self) -> None:
-        self.text: list[str] = []
-        self.parts: list[Json] = []
-        self.refusal = ""
-        self.reasoning: dict[str, Json] = {}
+        self._contents: list[Json] = []
+        self._refusals: list[str] = []
+        self._reasoning: dict[str, list[Json]] = {}
         self._calls: list[CallDraft] = []
-        self._by_index: dict[int, list[CallDraft]] = {}
+        self._newest: dict[int, CallDraft] = {}
+        self._by_id: dict[tuple[int | None, str], CallDraft] = {}
         self._function_call = CallDraft()
-        self._content_seen = False
 
     @property
     def calls(self) -> list[CallDraft]:
@@ -118,17 +117,32 @@ class DeltaMerger:
     @property
     def content(self) -> Json:
         """The merged content: a list where any delta held one, null where none held any."""
-        if self.parts:
-            return self.parts
-        return "".join(self.text) if self._content_seen else None
+        if all(isinstance(content, str) for content in self._contents):
+            return "".join(self._contents) if self._contents else None
+        parts: list[Json] = []
+        for content in self._contents:
+            if isinstance(content, str):
+                parts += [{"type": "text", "text": content}] if content else []
+            else:
+                parts += content if isinstance(content, list) else [content]
+        return _joined_items(parts)
+
+    @property
+    def refusal(self) -> str:
+        return "".join(self._refusals)
+
+    @property
+    def reasoning(self) -> dict[str, Json]:
+        return {name: _joined(values) for name, values in self._reasoning.items()}
 
     def add(self, delta: Mapping[str, Json]) -> None:
-        self._add_content(delta.get("content"))
+        if delta.get("content") is not None:
+            self._contents.append(delta["content"])
         if isinstance(delta.get("refusal"), str):
-            self.refusal += delta["refusal"]
+            self._refusals.append(delta["refusal"])
         for name in REASONING_FIELDS:
             if delta.get(name) is not None:
-                self.reasoning[name] = _joined(self.reasoning.get(name), delta[name])
+                self._reasoning.setdefault(name, []).append(delta[name])
         for fragment in call_entries(delta.get("tool_calls")):
             if isinstance(fragment, Mapping):
                 self._select(fragment).add(fragment)
@@ -137,67 +151,78 @@ class DeltaMerger:
         if isinstance(delta.get("function_call"), Mapping):
             self._function_call.add({"function": delta["function_call"]})
 
-    def _add_content(self, content: Json) -> None:
-        if content is None:
-            return
-        self._content_seen = True
-        if isinstance(content, str):
-            if not content:
-                return
-            if not self.parts:
-                self.text.append(content)
-                return
-            content = [{"type": "text", "text": content}]
-        if not isinstance(content, list):
-            content = [content]
-        if not self.parts and self.text:
-            self.parts = [{"type": "text", "text": "".join(self.text)}]
-        self.parts = _joined_items(self.parts, content)
-
     def _select(self, fragment: Mapping[str, Json]) -> CallDraft:
         identity = id_of(fragment, "id")
         index = index_of(fragment.get("index"))
         if index is None:
             if not identity:
                 return self._calls[-1] if self._calls else self._open()
-            return next((call for call in self._calls if call.id == identity), None) or self._open()
-        known = self._by_index.setdefault(index, [])
-        if known and (not identity or not known[-1].id):
-            return known[-1]
-        found = next((call for call in known if call.id == identity), None) if identity else None
-        if found is None:
-            found = self._open()
-            known.append(found)
+            return self._by_id.get((None, identity)) or self._open(None, identity)
+        newest = self._newest.get(index)
+        if newest is not None and (not identity or not newest.id):
+            found = newest
+        else:
+            found = self._by_id.get((index, identity)) or self._open(index, identity)
+        if newest is None or (found is newest and identity):
+            self._remember(found, index, identity)
         return found
 
-    def _open(self) -> CallDraft:
-        self._calls.append(CallDraft())
-        return self._calls[-1]
+    def _open(self, index: int | None = None, identity: str = "") -> CallDraft:
+        draft = CallDraft()
+        self._calls.append(draft)
+        self._remember(draft, index, identity)
+        return draft
+
+    def _remember(self, draft: CallDraft, index: int | None, identity: str) -> None:
+        if index is not None:
+            self._newest[index] = draft
+        if identity:
+            self._by_id.setdefault((index, identity), draft)
+            self._by_id.setdefault((None, identity), draft)
 
 
-def _joined(earlier: Json, later: Json) -> Json:
-    if isinstance(earlier, str) and isinstance(later, str):
-        return earlier + later
-    if isinstance(later, list):
-        return _joined_items(earlier if isinstance(earlier, list) else [], later)
-    return later
+def _joined(values: list[Json]) -> Json:
+    """Values of one member, one after the other: texts and lists grow, anything else replaces what was there."""
+    kind = type(values[-1])
+    start = len(values)
+    while start and isinstance(values[start - 1], kind):
+        start -= 1
+    if kind is str:
+        return "".join(values[start:])
+    if kind is list:
+        return _joined_items([item for value in values[start:] for item in value])
+    return values[-1]
 
 
-def _joined_items(earlier: list[Json], later: list[Json]) -> list[Json]:
-    """Lists of parts one after the other; a part that continues the one before it (same type and index) is joined
-    to it, as the API that streams ``reasoning_details`` and thinking parts in pieces means it."""
-    items = list(earlier)
-    for item in later:
-        last = items[-1] if items else None
-        if not (isinstance(item, dict) and isinstance(last, dict) and _continues(last, item)):
-            items.append(item)
+def _joined_items(items: list[Json]) -> list[Json]:
+    """Parts one after the other; a part that continues the one before it (same type and index) is joined to it, as the
+    API that streams ``reasoning_details`` and thinking parts in pieces means it."""
+    joined: list[Json] = []
+    grown: dict[str, list[Json]] = {}
+    for item in items:
+        last = joined[-1] if joined else None
+        if isinstance(item, dict) and isinstance(last, dict) and _continues(last, item):
+            for key, value in item.items():
+                if value is None:
+                    continue
+                if key in _GROWING and last.get(key) is not None:
+                    grown.setdefault(key, [last[key]]).append(value)
+                else:
+                    last[key] = value
             continue
-        joined = {**last, **{key: value for key, value in item.items() if value is not None}}
-        for key in ("text", "summary", "thinking"):
-            if key in last and key in item:
-                joined[key] = _joined(last[key], item[key]) if item[key] is not None else last[key]
-        items[-1] = joined
-    return items
+        _settle(joined, grown)
+        grown = {}
+        joined.append(dict(item) if isinstance(item, dict) else item)
+    _settle(joined, grown)
+    return joined
+
+
+def _settle(joined: list[Json], grown: dict[str, list[Json]]) -> None:
+    for key, values in grown.items():
+        joined[-1][key] = _joined(values)
+
+
+_GROWING = ("text", "summary", "thinking")
 
 
 def _continues(last: dict[str, Json], item: dict[str, Json]) -> bool:

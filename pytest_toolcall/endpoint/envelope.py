@@ -6,6 +6,10 @@ import json
 
 from pytest_toolcall.core.jsontext import MAX_DEPTH, Json, depth
 
+MAX_VALUES = 4_000_000
+"""No honest answer holds more values. Text of the same length as numbers or empty lists takes 60 times its own size in
+memory, and seconds to walk."""
+
 
 class NotJson(ValueError):
     """The body or event is no JSON that can be walked safely."""
@@ -26,6 +30,8 @@ def decode_text(data: bytes) -> str:
 
 def parse_envelope(text: str) -> Json:
     """JSON that may hold NaN, repeated keys or raw control characters. Raises `NotJson`."""
+    if len(text) > MAX_VALUES and sum(map(text.count, ",[{")) > MAX_VALUES:
+        raise NotJson(f"more than {MAX_VALUES} values")
     try:
         value = _decoder.decode(text)
     except (ValueError, RecursionError) as error:

@@ -22,6 +22,8 @@ _RETRYABLE_LABELS = {
 }
 """Error codes of OpenAI and error types of Anthropic by the HTTP status that each stands for."""
 _MESSAGE_LIMIT = 300
+_PAGE_LIMIT = 20_000
+"""Characters of a page in which its title is looked for."""
 _SHORTEST_SECRET = 6
 """A placeholder such as ``x`` for a local server is no secret, and redacting it would garble every answer."""
 REDACTED = "[redacted]"
@@ -111,7 +113,7 @@ def status_error(status: int, body: Json, text: str) -> EndpointError:
 def page_message(text: str) -> str:
     """What a body that is not JSON says: the title of an HTML page, else how it begins."""
     if _HTML.match(text):
-        title = _TITLE.search(text)
+        title = _TITLE.search(text[:_PAGE_LIMIT])
         return clean(title.group(1)) if title else "an HTML page"
     return clean(text)
 

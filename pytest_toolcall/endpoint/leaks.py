@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from pytest_toolcall.core.jsontext import Json
 
@@ -13,6 +14,10 @@ _CLOSING = re.compile(
     r"</\|?(?:\w+:)?(?:tool|function)_calls?\|?>|<\|?/?(?:tool|function)_calls?_end\|?>", re.IGNORECASE
 )
 _FUNCTION = re.compile(r"<function=([^<>\n]{1,128})>")
+_SCANNED = 200_000
+_MOST_TAGS = 100
+"""Bounds on what is looked at: each opening tag is followed to its end, which a hostile text could make quadratic."""
+_AFTER_BLANKS = re.compile(r"\s*")
 _NAME = re.compile(r'"name"\s*:\s*"([^"\\]{1,128})"')
 
 
@@ -24,6 +29,7 @@ def leaks_call(content: str, reasoning: str, declared: Collection[str]) -> bool:
     """
     if not declared:
         return False
+    content, reasoning = content[:_SCANNED], reasoning[:_SCANNED]
     if any(_names_tool(inside, declared) for text in (content, reasoning) for inside in _tagged(text)):
         return True
     return _only_calls(content, declared)
@@ -31,7 +37,7 @@ def leaks_call(content: str, reasoning: str, declared: Collection[str]) -> bool:
 
 def _tagged(text: str) -> Iterator[str]:
     """What stands between tool-call tags; to the end of the text where the closing tag is missing."""
-    for opening in _OPENING.finditer(text):
+    for opening in islice(_OPENING.finditer(text), _MOST_TAGS):
         closing = _CLOSING.search(text, opening.end())
         yield text[opening.end() : closing.start() if closing else len(text)]
 
@@ -53,15 +59,16 @@ def _only_calls(content: str, declared: Collection[str]) -> bool:
     rest = content.strip()
     if not rest.startswith(("{", "[")):
         return False
-    while rest:
+    end = 0
+    while end < len(rest):
         try:
-            value, end = json.JSONDecoder().raw_decode(rest)
+            value, end = json.JSONDecoder().raw_decode(rest, end)
         except (ValueError, RecursionError):
             return False
         items = value if isinstance(value, list) else [value]
         if not items or not all(_is_call(item, declared) for item in items):
             return False
-        rest = rest[end:].lstrip()
+        end = _AFTER_BLANKS.match(rest, end).end()  # type: ignore[union-attr]
     return True
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pytest_toolcall.core.dialogues import Assertion, AssertionFinding, Dialogue, RubricFinding
 from pytest_toolcall.core.jsontext import brief
-from pytest_toolcall.core.replies import ToolCall
+from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge import ecma
 from pytest_toolcall.judge.arguments import Result
@@ -26,10 +26,21 @@ def text_assertion(assertion: Assertion, response: str) -> str:
 
 
 def calls_assertion(
-    assertion: Assertion, calls: Sequence[ToolCall], tools: Sequence[Tool], results: Sequence[Result]
+    assertion: Assertion, replies: Sequence[Reply], tools: Sequence[Tool], results: Sequence[Result]
 ) -> str:
-    """Why the calls of a turn are not the wanted ones; empty when they are. ``no_call`` wants none."""
-    return judge_calls(calls, assertion.calls, tools, results).reason
+    """Why the calls of a turn are not the wanted ones; empty when they are.
+
+    ``no_call`` wants an answer without a call; an empty one, or one that was cut off, is no answer.
+    """
+    malformed = next((reply.malformed for reply in replies if reply.malformed), "")
+    if malformed:
+        return f"the provider says that the model failed to write a call: {malformed}"
+    reason = judge_calls([call for reply in replies for call in reply.calls], assertion.calls, tools, results).reason
+    if reason or assertion.type == "calls" or not replies:
+        return reason
+    if not any(reply.text.strip() for reply in replies):
+        return "the answer is empty"
+    return "the answer is cut off" if replies[-1].cut_off else ""
 
 
 def shown(assertion: Assertion) -> str:
@@ -45,7 +56,9 @@ def trial_score(assertions: Sequence[AssertionFinding], rubric: RubricFinding | 
     The weighted average of the assertions; with a rubric file half of it and half the rubric's score; a rubric without
     assertions counts whole. Assertions without weight grade nothing.
     """
-    if any(finding.score is None for finding in assertions) or (rubric is not None and rubric.score is None):
+    if any(finding.score is None and finding.weight for finding in assertions):
+        return None
+    if rubric is not None and rubric.score is None:
         return None
     total = sum(finding.weight for finding in assertions)
     average = sum(finding.weight * (finding.score or 0.0) for finding in assertions) / total if total else None

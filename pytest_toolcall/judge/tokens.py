@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from pytest_toolcall.core.jsontext import Json, json_equal
 
@@ -16,7 +16,15 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE
 
 def numbers_in(text: str) -> list[Decimal]:
     """Every number that stands by itself in a text, exactly; thousands may be set off by commas, exponents are read."""
-    return [Decimal(match.replace(",", "")) for match in _NUMBER.findall(text)]
+    return list(_numbers(text))
+
+
+def _numbers(text: str) -> Iterator[Decimal]:
+    for match in _NUMBER.findall(text):
+        try:
+            yield Decimal(match.replace(",", ""))
+        except InvalidOperation:  # an exponent that no decimal can have
+            continue
 
 
 def _magnitudes(text: str) -> Iterator[Decimal]:

@@ -17,7 +17,7 @@ from pytest_toolcall.core.dialogues import (
     Turn,
 )
 from pytest_toolcall.core.errors import EndpointError
-from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.judge.arguments import Result
 from pytest_toolcall.judge.calls import call_findings
@@ -119,9 +119,8 @@ class _Trial:
 
     async def _grade_turn(self, number: int, turn: Turn, replies: Sequence[Reply], known: Sequence[Result]) -> None:
         response = "\n".join(reply.text for reply in replies if reply.text)
-        calls = [call for reply in replies for call in reply.calls]
         for assertion in turn.assertions:
-            self.findings.append(await self._grade(number, turn, assertion, response, calls, known))
+            self.findings.append(await self._grade(number, turn, assertion, response, replies, known))
 
     async def _grade(
         self,
@@ -129,7 +128,7 @@ class _Trial:
         turn: Turn,
         assertion: Assertion,
         response: str,
-        calls: Sequence[ToolCall],
+        replies: Sequence[Reply],
         known: Sequence[Result],
     ) -> AssertionFinding:
         score: float | None
@@ -142,7 +141,7 @@ class _Trial:
                 score, reason = None, str(error)
         elif assertion.type in ("calls", "no_call"):
             # Results of earlier turns and of this one: a call may use what a call just before it brought.
-            reason = calls_assertion(assertion, calls, self.case.tools, [*known, *self.results[len(known) :]])
+            reason = calls_assertion(assertion, replies, self.case.tools, [*known, *self.results[len(known) :]])
             score = float(not reason)
         else:
             reason = text_assertion(assertion, response)
@@ -162,7 +161,7 @@ class _Trial:
     def verdict(self, duration_s: float, problem: str, kind: str) -> TrialVerdict:
         score = None if problem else trial_score(self.findings, self.rubric)
         if not problem and score is None:
-            silent = [finding.reason for finding in self.findings if finding.score is None]
+            silent = [finding.reason for finding in self.findings if finding.score is None and finding.weight]
             problem = (silent or [self.rubric.reason if self.rubric is not None else "nothing was graded"])[0]
             kind = "judge"
         passed = score is not None and trial_passes(self.dialogue, score)
@@ -186,7 +185,7 @@ class _Trial:
 
 def _failure_modes(findings: Sequence[AssertionFinding]) -> tuple[str, ...]:
     """Only assertions on calls name a kind of mistake; a text is right or wrong."""
-    failed = {finding.type for finding in findings if not finding.score}
+    failed = {finding.type for finding in findings if finding.weight and not finding.score}
     modes = (("no_call", "unnecessary_tool_call"), ("calls", "wrong_tool_sequence"))
     return tuple(mode for kind, mode in modes if kind in failed)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pytest_toolcall.core.dialogues import Line, Rubric
-from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.errors import EndpointError, ToolcallError
+from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply
 from pytest_toolcall.core.tools import Tool
@@ -28,7 +30,7 @@ from pytest_toolcall.play.conversation import Asks, Conversation, Record
 T = TypeVar("T")
 
 
-class JudgeFailed(Exception):
+class JudgeFailed(ToolcallError):
     """The judge gave no verdict; the text says why."""
 
 
@@ -49,6 +51,7 @@ class Grader:
         self._key = (f"{case}#judge", suite, trial)
         self._record = record
         self._asked = 0
+        self._refused = ""
 
     async def grade(self, criterion: str, said: str, response: str) -> Grade:
         """The judge's verdict on one response. Raises `JudgeFailed`."""
@@ -64,21 +67,8 @@ class Grader:
         """Ask, and once more where the answer cannot be read."""
         problem = ""
         for _ in range(2):
-            case, suite, trial = self._key
-            conversation = Conversation(
-                self._endpoint,
-                tools=(tool,),
-                messages=(Message("system", SYSTEM), Message("user", question)),
-                params={"tool_choice": {"type": "function", "function": {"name": tool.name}}},
-                case=case,
-                suite=suite,
-                trial=trial,
-                record=self._record,
-            )
-            conversation.asked = self._asked
-            self._asked += 1
             try:
-                exchange = await conversation.ask()
+                exchange = await self._ask(question, tool)
             except EndpointError as error:
                 raise JudgeFailed(f"the judge gave no answer: {error}") from None
             self.exchanges.append(exchange)
@@ -87,6 +77,40 @@ class Grader:
             except UnreadableVerdict as error:
                 problem = str(error)
         raise JudgeFailed(f"{problem} (asked twice)")
+
+    async def _ask(self, question: str, tool: Tool) -> Exchange:
+        """Ask with a forced call; an endpoint that refuses to be forced, or to take tools, is asked for JSON."""
+        while True:
+            case, suite, trial = self._key
+            forced: dict[str, Json] = {"tool_choice": {"type": "function", "function": {"name": tool.name}}}
+            conversation = Conversation(
+                self._endpoint,
+                tools=() if self._refused == "tools" else (tool,),
+                messages=(Message("system", SYSTEM), Message("user", question)),
+                params={} if self._refused else forced,
+                case=case,
+                suite=suite,
+                trial=trial,
+                record=self._record,
+            )
+            conversation.asked = self._asked
+            self._asked += 1
+            try:
+                return await conversation.ask()
+            except EndpointError as error:
+                refused = _refused(error)
+                if not refused or self._refused in (refused, "tools"):
+                    raise
+                self._refused = refused
+
+
+def _refused(error: EndpointError) -> str:
+    """What of the request an endpoint says it does not take: the forced choice, or tools altogether."""
+    if error.status not in (400, 404, 422):
+        return ""
+    if "tool_choice" in str(error):
+        return "tool_choice"
+    return "tools" if re.search(r"\b(tools?|functions?)\b", str(error), re.IGNORECASE) else ""
 
 
 def _marker() -> str:

@@ -25,7 +25,10 @@ class Recording:
 
     def write(self, line: dict[str, Json]) -> None:
         """Append one line; safe from any thread."""
-        text = dumps(line) + "\n"
+        self.append(dumps(line))
+
+    def append(self, text: str) -> None:
+        """Append one line of ASCII text as it is; safe from any thread."""
         with self._lock:
             if self.problem:
                 return
@@ -33,7 +36,7 @@ class Recording:
                 if self._file is None:
                     self.path.parent.mkdir(parents=True, exist_ok=True)
                     self._file = self.path.open("a", encoding="ascii", newline="\n")
-                self._file.write(text)
+                self._file.write(f"{text}\n")
                 self._file.flush()
                 self.lines += 1
             except OSError as error:

@@ -3,6 +3,7 @@ package: it imports nothing heavy, and every hook returns at once where there is
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_toolcall.plugin.workers import Workers
 
         config.pluginmanager.register(Workers(), "toolcall-workers")
+    if config.pluginmanager.hasplugin("pytest_jsonreport") and config.getoption("json_report", False):
+        from pytest_toolcall.plugin.json_report import JsonReportFields
+
+        config.pluginmanager.register(JsonReportFields(), "toolcall-json-report")
+    if config.pluginmanager.hasplugin("ctrf") and config.getoption("ctrf", None):
+        from pytest_toolcall.plugin.ctrf import CtrfFields
+
+        config.pluginmanager.register(CtrfFields(), "toolcall-ctrf")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -113,10 +122,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     state = existing_session(session.config)
     total = sum(hasattr(item, "case") and hasattr(item, "toolcall") for item in session.items)
-    if state is None or not total or session.config.option.collectonly or hasattr(session.config, "workerinput"):
+    if state is None or not total or session.config.option.collectonly:
         return
+    # What was collected lives as long as the session: the collector need not look through it again and again.
+    gc.collect()
+    gc.freeze()
     writer = session.config.get_terminal_writer()
-    if getattr(writer, "_file", None) is not None and writer._file.isatty():
+    if not hasattr(session.config, "workerinput") and writer.hasmarkup and writer._file.isatty():
         from pytest_toolcall.plugin.progress import Progress
 
         state.progress = Progress(state, writer._file, total)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_toolcall.score.record import CaseRecord
+    from pytest_toolcall.score.record import ApiCallRecord, CaseRecord
 
 Scalar = str | int | float
 
@@ -17,9 +19,9 @@ def fields(record: CaseRecord) -> dict[str, Scalar]:
     as one call was unpriced.
     """
     from pytest_toolcall.report.terminal import printable
-    from pytest_toolcall.score.summary import summarise
 
-    figures = summarise([record])
+    api_calls = [call for trial in record.trials for call in trial.api_calls]
+    judge_calls = [call for trial in record.trials for call in trial.judge_calls]
     found: dict[str, Scalar | None] = {
         "model": record.model,
         "suite": record.suite,
@@ -30,17 +32,27 @@ def fields(record: CaseRecord) -> dict[str, Scalar]:
         "score": None if record.score is None else round(record.score, 6),
         "failure_mode": ",".join(record.failure_modes),
         "trials": len(record.trials),
-        "tokens_input": figures.tokens.input,
-        "tokens_output": figures.tokens.output,
-        "cost_usd": figures.cost_usd.total,
-        "judge_cost_usd": figures.judge.cost_usd,
-        "latency_s": figures.latency_s.p50,
+        "tokens_input": _known_sum(call.input_tokens for call in api_calls),
+        "tokens_output": _known_sum(call.output_tokens for call in api_calls),
+        "cost_usd": _cost(api_calls),
+        "judge_cost_usd": _cost(judge_calls),
+        "latency_s": statistics.median(call.latency_s for call in api_calls) if api_calls else None,
     }
     return {
         name: printable(str(value)) if isinstance(value, str) else value
         for name, value in found.items()
         if value is not None and value != ""
     }
+
+
+def _known_sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _cost(calls: Sequence[ApiCallRecord]) -> float | None:
+    costs = [call.cost_usd for call in calls]
+    return sum(cost or 0.0 for cost in costs) if costs and None not in costs else None
 
 
 def as_text(value: Scalar) -> str:

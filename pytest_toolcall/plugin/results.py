@@ -6,12 +6,12 @@ import json
 import time
 from collections import Counter
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_toolcall.plugin.selection import is_case_file
-from pytest_toolcall.plugin.stops import append_line
 
 if TYPE_CHECKING:
     from pytest_toolcall.play.recording import Recording
@@ -36,6 +36,7 @@ class Results:
         self._clock = time.perf_counter()
         self._last = self._clock
         self._report: RunReport | None = None
+        self._compared: list[str] = []
 
     @pytest.hookimpl
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -62,8 +63,16 @@ class Results:
         self.records[report.nodeid] = record
         self._last = time.perf_counter()
         self._append(text)
-        if report.outcome != "rerun":  # type: ignore[comparison-overlap]
-            self.session.config.hook.pytest_toolcall_record(config=self.session.config, record=_plain(record))
+        hook = self.session.config.hook.pytest_toolcall_record
+        if report.outcome != "rerun" and hook.get_hookimpls():  # type: ignore[comparison-overlap]
+            hook(config=self.session.config, record=_plain(record))
+
+    @cached_property
+    def _finished(self) -> Recording | None:
+        from pytest_toolcall.play.recording import Recording
+
+        directory = self.session.run_directory
+        return None if directory is None else Recording(directory / "cases.jsonl")
 
     def _take_lines(self, report: pytest.TestReport) -> None:
         """Exchanges that a remote worker sends along, since it does not see this disk."""
@@ -81,9 +90,8 @@ class Results:
 
     def _append(self, text: str) -> None:
         """A finished case goes into ``cases.jsonl`` at once; the file is written anew, in order, at the end."""
-        directory = self.session.run_directory
-        if directory is not None:
-            self.problems += [problem for problem in [append_line(directory / "cases.jsonl", text)] if problem]
+        if self._finished is not None:
+            self._finished.append(text)
 
     # --- the end -------------------------------------------------------------------------------------------------
 
@@ -147,7 +155,10 @@ class Results:
         """Write the run's files. What cannot be written is told, and costs nothing else."""
         from pytest_toolcall.report.run_json import render, render_cases, write_text
 
+        from pytest_toolcall.plugin.outputs import compared_lines, write_outputs
+
         report = self.report()
+        self._compared = compared_lines(self.session, report)
         document = render(report)
         targets = []
         directory = self.session.run_directory if self.records else None
@@ -156,6 +167,7 @@ class Results:
         if self.session.options.json is not None:
             targets.append((self.session.options.json, document))
         self.problems += [problem for path, text in targets if (problem := write_text(path, text))]
+        self.problems += write_outputs(self.session, report, directory)
         recording = self.session.__dict__.get("recording")
         if recording is not None and recording.problem:
             self.problems.append(recording.problem)
@@ -182,6 +194,8 @@ class Results:
         for line in metric_table(report.models) if report.models else ():
             writer.line(line)
         writer.line("")
+        for line in [*self._compared, *([""] if self._compared else [])]:
+            writer.line(line)
         for line in bfcl_lines(report.cases):
             writer.line(line)
         if self.session.options.stream == "both":

@@ -40,22 +40,3 @@ class SupplyingScheduling(LoadScheduling):  # type: ignore[misc]
             if not self.pending:
                 for node in self.nodes:
                     node.shutdown()
-
-
-def keep_started_items(interactor: Any, is_started: Any) -> None:
-    """Let a worker give up no item that it has already begun to ask about (``--dist worksteal``).
-
-    What is wanted is taken whole or not at all; a refusal is one of xdist's own answers. Does nothing where the worker
-    looks otherwise (checked with xdist 3.8).
-    """
-    original = getattr(interactor, "steal", None)
-    if original is None or not hasattr(interactor, "sendevent"):
-        return
-
-    def steal(indices: Any) -> None:
-        if any(is_started(index) for index in indices):
-            interactor.sendevent("unscheduled", indices=[])
-        else:
-            original(indices)
-
-    interactor.steal = steal

@@ -146,6 +146,9 @@ class ToolcallSession:
             from pytest_toolcall.report.runs import find_recording
 
             find_recording(self.options.resume, self.options.reports, self.config.invocation_params.dir)
+        from pytest_toolcall.plugin.outputs import check_outputs
+
+        check_outputs(self)
         named = [path.name for path in named_case_files(self.config)] or list(self.options.suites)
         if not self.models and named:
             raise UsageError(
@@ -355,6 +358,11 @@ class ToolcallSession:
             self.record_line({**line, "judge_of": model})
 
         return Grader(self.endpoint(name), case=case.id, suite=case.suite.name, trial=trial, record=record)
+
+    @property
+    def under_way(self) -> int:
+        """Plays that were started and have not had their turn."""
+        return len(self._plays)
 
     def has_started(self, nodeid: str) -> bool:
         """Whether an item is being asked about."""

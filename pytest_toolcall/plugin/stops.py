@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -30,14 +29,3 @@ class Terminator:
     def _stop(self, _: int, __: FrameType | None) -> None:
         self.remove()
         raise KeyboardInterrupt("terminated")
-
-
-def append_line(path: Path, text: str) -> str:
-    """Append one line to a file of the run; returns why that failed, empty when it did not."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="ascii", newline="\n") as file:
-            file.write(f"{text}\n")
-    except OSError as error:
-        return f"cannot write {path}: {error.strerror or error}"
-    return ""

@@ -7,7 +7,7 @@ waits for its turn: items that will be skipped, items whose fixtures a project o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,71 +33,91 @@ def may_start_early(item: CaseItem) -> bool:
 
 
 class Window:
-    """Fills itself each time pytest turns to an item."""
+    """Fills itself each time pytest turns to an item. Every item is looked at once."""
 
     def __init__(self, session: ToolcallSession) -> None:
         self._session = session
-        self._position: dict[str, int] | None = None
-        self._items: list[pytest.Item] = []
-        self._keeps = False
+        self._items: Sequence[pytest.Item] = ()
+        self._next = 0
+        self._seen: set[int] = set()
+        self._interactor: Any = None
 
     def fill(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Start the item that is on and those after it.
+        """Start the item that is on and as many after it as may be under way or waiting for their turn.
 
-        With ``-x`` or ``--maxfail`` no more than the concurrency is under way, so that a failure wastes little.
+        With ``-x`` or ``--maxfail`` no more than the concurrency is, so that a failure wastes little.
         """
-        from pytest_toolcall.plugin.items import CaseItem
-
         option = self._session.config.option
-        if option.setuponly or option.setupplan or option.setupshow:
+        if option.setuponly or option.setupplan:
             return
+        if not self._items:
+            self._begin(item)
         ahead = 1 if option.maxfail else _AHEAD_XDIST if self._session.worker else _AHEAD
         limit = self._session.concurrency * ahead
-        started = 0
-        for upcoming in self._upcoming(item, nextitem):
-            if started >= limit:
+        self._start(item)
+        for upcoming in self._upcoming(nextitem):
+            self._start(upcoming)
+            if self._session.under_way >= limit:
                 break
-            if isinstance(upcoming, CaseItem) and upcoming.model and may_start_early(upcoming):
-                self._session.start(upcoming)
-                started += 1
 
-    def _upcoming(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
-        yield item
-        items = self._items = item.session.items
-        queued = self._queued_by_xdist()
-        if queued is not None:
-            if nextitem is not None:
-                yield nextitem
-            yield from (items[number] for number in queued)
+    def _begin(self, item: pytest.Item) -> None:
+        self._items = item.session.items
+        self._next = next((at for at, known in enumerate(self._items) if known is item), 0)
+        if self._session.worker:
+            for plugin in self._session.config.pluginmanager.get_plugins():
+                if hasattr(plugin, "torun"):
+                    self._interactor = plugin
+                    keep_started_items(plugin, self._is_started)
+
+    def _start(self, item: pytest.Item) -> None:
+        from pytest_toolcall.plugin.items import CaseItem
+
+        if isinstance(item, CaseItem) and item.model and not self._session.has_started(item.nodeid):
+            if may_start_early(item):
+                self._session.start(item)
+
+    def _upcoming(self, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
+        if not self._session.worker:
+            while self._next < len(self._items):
+                self._next += 1
+                yield self._items[self._next - 1]
             return
-        if self._position is None:
-            self._position = {known.nodeid: number for number, known in enumerate(items)}
-        here = self._position.get(item.nodeid)
-        if here is not None:
-            for number in range(here + 1, len(items)):
-                yield items[number]
+        if nextitem is not None:
+            yield nextitem
+        for index in self._queued_by_xdist():
+            if index not in self._seen:
+                self._seen.add(index)
+                yield self._items[index]
 
     def _is_started(self, index: int) -> bool:
         return index < len(self._items) and self._session.has_started(self._items[index].nodeid)
 
-    def _queued_by_xdist(self) -> list[int] | None:
-        """What this worker has been given, None without xdist.
+    def _queued_by_xdist(self) -> list[int]:
+        """What this worker has been given.
 
         The queue is no public API (checked with xdist 3.8); where it looks otherwise, only the next item is known.
         """
-        if not self._session.worker:
-            return None
-        interactor: Any = self._session.config.pluginmanager.get_plugin("workerinteractor")
-        for plugin in self._session.config.pluginmanager.get_plugins() if interactor is None else ():
-            if hasattr(plugin, "torun"):
-                interactor = plugin
-        if interactor is not None and not self._keeps:
-            from pytest_toolcall.plugin.scheduling import keep_started_items
-
-            self._keeps = True
-            keep_started_items(interactor, self._is_started)
         try:
-            with interactor.torun.lock() as queue:
+            with self._interactor.torun.lock() as queue:
                 return [number for number in queue if isinstance(number, int)]
         except AttributeError:
             return []
+
+
+def keep_started_items(interactor: Any, is_started: Callable[[int], bool]) -> None:
+    """Let a worker give up no item that it has already begun to ask about (``--dist worksteal``).
+
+    What is wanted is taken whole or not at all; a refusal is one of xdist's own answers. Does nothing where the worker
+    looks otherwise (checked with xdist 3.8).
+    """
+    original = getattr(interactor, "steal", None)
+    if original is None or not hasattr(interactor, "sendevent"):
+        return
+
+    def steal(indices: Sequence[int]) -> None:
+        if any(is_started(index) for index in indices):
+            interactor.sendevent("unscheduled", indices=[])
+        else:
+            original(indices)
+
+    interactor.steal = steal

@@ -5,7 +5,7 @@ Scores of different versions of a suite are not comparable, so each version has 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_toolcall.core.errors import UsageError
@@ -29,15 +29,16 @@ class Column:
     started: str
     suite: str
     version: str
-    records: tuple[CaseRecord, ...]
+    records: Mapping[str, CaseRecord]
     summary: ModelSummary
 
     @property
     def title(self) -> str:
         return f"{self.model} (simulated)" if self.summary.simulated else self.model
 
-    def case(self, name: str) -> CaseRecord | None:
-        return next((record for record in self.records if record.id == name), None)
+    @property
+    def dialogues(self) -> list[str]:
+        return [name for name, record in self.records.items() if record.kind == "dialogue"]
 
 
 def columns(runs: Sequence[KeptRun]) -> tuple[list[Column], list[str]]:
@@ -65,7 +66,7 @@ def columns(runs: Sequence[KeptRun]) -> tuple[list[Column], list[str]]:
                     report.started,
                     suite,
                     records[0].suite_version,
-                    records,
+                    {record.id: record for record in records},
                     summarise(records, simulated=summary.simulated),
                 )
                 found.setdefault((model, suite), new)
@@ -135,10 +136,10 @@ def _dollars(value: float | None) -> str:
 
 def _grids(mine: Sequence[Column]) -> list[str]:
     lines = []
-    names = list(dict.fromkeys(one.id for column in mine for one in column.records if one.kind == "dialogue"))
+    names = list(dict.fromkeys(name for column in mine for name in column.dialogues))
     if names:
         rows = [["Eval", *(column.title for column in mine)]]
-        rows += [[name, *(_cell(column.case(name)) for column in mine)] for name in names]
+        rows += [[name, *(_cell(column.records.get(name)) for column in mine)] for name in names]
         lines += ["", "### Evals", "", *table(rows)]
     groups = [{**column.summary.groups, **column.summary.categories} for column in mine]
     names = list(dict.fromkeys(name for each in groups for name in each))
@@ -166,8 +167,8 @@ def _cell(record: CaseRecord | None) -> str:
 def _rubrics(mine: Sequence[Column]) -> list[str]:
     """What the judge said: criteria of rubric files and graded assertions, how often each held, and why not."""
     lines: list[str] = []
-    for name in dict.fromkeys(record.id for column in mine for record in column.records):
-        tallies = [_judged(column.case(name)) for column in mine]
+    for name in dict.fromkeys(name for column in mine for name in column.dialogues):
+        tallies = [_judged(column.records.get(name)) for column in mine]
         what = list(dict.fromkeys(key for tally in tallies for key in tally))
         if not what:
             continue
@@ -198,14 +199,14 @@ def _held(found: Sequence[tuple[bool, str]] | None) -> str:
 
 
 def _transcripts(mine: Sequence[Column]) -> list[str]:
-    failed = [record for column in mine for record in column.records if failed_trials(record)]
+    failed = [record for column in mine for record in column.records.values() if failed_trials(record)]
     if not failed:
         return []
     lines = ["", "### Failed trials"]
     for record in failed[:MOST_TRANSCRIPTS]:
         lines += [line.replace("### ", "#### ", 1) if line.startswith("### ") else line for line in _failure(record)]
     if len(failed) > MOST_TRANSCRIPTS:
-        lines += ["", f"And {len(failed) - MOST_TRANSCRIPTS} more failed cases; each run's report.md shows its own."]
+        lines += ["", f"And {len(failed) - MOST_TRANSCRIPTS} more cases; each run's report.md shows its own."]
     return lines
 
 

@@ -63,11 +63,11 @@ def render_page(report: RunReport, name: str = "") -> str:
 def _failures(view: Page) -> list[str]:
     if not view.failures:
         return []
-    lines = ["", "## Failed"]
+    lines = ["", "## Failed trials"]
     for case in view.failures:
         lines += failure(case)
     if view.more_failures:
-        lines += ["", f"And {view.more_failures} more failed cases; run.json has them all."]
+        lines += ["", f"And {view.more_failures} more cases; run.json has them all."]
     return lines
 
 

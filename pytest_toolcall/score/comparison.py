@@ -62,8 +62,9 @@ def mcnemar(up: int, down: int) -> float:
     0 or 1, as shares over several trials, the same sum is the sign test.
     """
     changed = up + down
-    tail = sum(comb(changed, count) for count in range(min(up, down) + 1))
-    return min(1.0, 2 * tail / 2**changed)
+    tail: int = sum(comb(changed, count) for count in range(min(up, down) + 1))
+    half: int = 1 << changed
+    return min(1.0, 2 * tail / half)
 
 
 def compare(old: Sequence[CaseRecord], new: Sequence[CaseRecord]) -> Comparison:

@@ -8,11 +8,10 @@ from types import MappingProxyType
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.judge.rubric import ASSERTION_TOOL, RUBRIC_TOOL
+from pytest_toolcall.judge.rubric import ASSERTION_TOOL, RUBRIC_TOOL, read_fenced
 from pytest_toolcall.sim.answers import SimAnswer, SimCall
 from pytest_toolcall.sim.planned import turn_text
 
-_MATERIAL = re.compile(r"<<<([0-9a-f]+)>>>\n(.*)\n<<<\1>>>", re.DOTALL)
 _HEADINGS = re.compile(r"^- (.+)$", re.MULTILINE)
 
 
@@ -44,22 +43,17 @@ def _graded(question: str, tool_names: Sequence[str], passed: bool) -> SimAnswer
 
 def _is_reference(question: str, cases: Sequence[Case]) -> bool:
     """Everything the assistant said between the markers is what the reference model says at that place of a case."""
-    found = _MATERIAL.search(question)
-    if found is None:
-        return False
+    material = read_fenced(question)
+    asked = [text for role, text in material if role == "user"]
+    spoken = [text for role, text in material if role == "assistant" and text]
     for case in cases:
         if case.dialogue is None:
             continue
         turns = [(turn.content, turn_text(turn)) for turn in case.dialogue.turns]
-        if any(found[2] == f"User: {said}\n\nAssistant: {reference}" for said, reference in turns):
+        one_turn = any(asked == [said] and spoken == [reference] for said, reference in turns)
+        whole = asked == [said for said, _ in turns] and spoken == [reference for _, reference in turns]
+        if one_turn or whole:
             return True
-        parts = [f"User: {said}\n\n" for said, _ in turns]
-        if parts and found[2].startswith(parts[0]):
-            spoken = re.findall(
-                r"^Assistant: (.*?)(?=\n\n(?:User|Assistant|Tool): |\n\[calls |\Z)", found[2], re.M | re.S
-            )
-            if [text for text in spoken if text] == [reference for _, reference in turns]:
-                return True
     return False
 
 

@@ -31,7 +31,8 @@ class _Clocked(httpx2.SyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         tail = b""
-        for self.now, chunk in self._chunks:
+        for when, chunk in self._chunks:
+            self.now = when
             tail = (tail + chunk)[-16:]
             yield chunk
         if ends_complete_line(tail):

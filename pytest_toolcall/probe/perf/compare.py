@@ -1,0 +1,46 @@
+"""Speculative decoding: the same prompts to two endpoints, in turns."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from pytest_toolcall.core.perf import Measurement, Point
+from pytest_toolcall.probe.perf.client import Capture, PerfClient
+from pytest_toolcall.probe.perf.load import SHORT, quiet
+from pytest_toolcall.probe.perf.prompts import Calibration, question, wanted_tool
+from pytest_toolcall.probe.perf.reading import sample_of
+from pytest_toolcall.probe.perf.server import Watch
+
+
+async def compare(
+    base: PerfClient, spec: PerfClient, point: Point, calibration: Calibration
+) -> tuple[Measurement, Measurement]:
+    """Measure both: request by request in turns, and who goes first changes, so that whatever else the machines do
+    weighs on both alike. One request is in flight at a time; sample ``n`` of both answers the same prompt."""
+    words = calibration.words(point.prompt_tokens)
+    count = point.requests * point.repeats
+    asked = [question(point, 1 + number, words) for number in range(-point.warmup, count)]
+    watch = Watch(spec.settings)
+    captures: dict[PerfClient, list[Capture]] = {base: [], spec: []}
+    for client in (base, spec):
+        await client.adapt(asked[0].messages, asked[0].tools, {**asked[0].params, "max_tokens": SHORT})
+    with quiet():
+        bodies = {
+            client: [client.prepare(one.messages, one.tools, one.params) for one in asked] for client in (base, spec)
+        }
+        for number in range(len(asked)):
+            if number == point.warmup:
+                await watch.begin()
+            for client in (base, spec) if number % 2 else (spec, base):
+                captures[client].append(await client.send(bodies[client][number], perf_counter()))
+        await watch.end()
+    wanted = wanted_tool(point)
+    samples = {
+        client: tuple(
+            sample_of(capture, client.wire, one.tools, wanted)
+            for one, capture in list(zip(asked, captures[client], strict=True))[point.warmup :]
+        )
+        for client in (base, spec)
+    }
+    before, during, after = watch.scrapes(samples[spec][0].intended_s)
+    return Measurement((samples[base],)), Measurement((samples[spec],), before, during, after)
