@@ -75,9 +75,7 @@ def write_bfcl(directory: Path, rows: Sequence[Row]) -> tuple[list[Path], Path]:
     for category, mine in by_category.items():
         file = directory / f"BFCL_v4_{category}.json"
         files.append(file)
-        write_lines(
-            file, ({"id": r["pair_id"], "question": [r["question"]], "function": r["functions"]} for r in mine)
-        )
+        write_lines(file, ({"id": r["pair_id"], "question": [r["question"]], "function": r["functions"]} for r in mine))
         if any(r["ground_truth"] for r in mine):
             answers = ({"id": r["pair_id"], "ground_truth": r["ground_truth"]} for r in mine)
             write_lines(directory / "possible_answer" / file.name, answers)
@@ -129,8 +127,13 @@ def print_strict(cases: Sequence[Row], rows: Mapping[str, Row]) -> None:
     differ = [case for case in cases if (case["outcome"] == "passed") is not rows[case["id"]]["bfcl_valid"]]
     told = sum(bool(case["trials"][0]["steps"][0]["dissent"]) for case in cases)
     refused = [case for case in differ if case["outcome"] != "passed"]
-    print(f"strict (native rules): {len(cases) - len(differ)}/{len(cases)} agree; {len(refused)} that BFCL passes fail,")
+    print(
+        f"strict (native rules): {len(cases) - len(differ)}/{len(cases)} agree; {len(refused)} that BFCL passes fail,"
+    )
     print(f"  {len(differ) - len(refused)} that BFCL fails pass; {told} told as differences by the run itself")
+    modes = Counter(case["failure_modes"][0] if case["failure_modes"] else "(none)" for case in refused)
+    print("  failed by native rules as: " + ", ".join(f"{mode} {count}" for mode, count in modes.most_common()))
+    print("  by the labels of the rows:")
     labels = Counter(", ".join(rows[case["id"]]["bfcl_quirks"]) or "(no label)" for case in differ)
     for label, count in labels.most_common():
         print(f"  {count:4}  {label}")

@@ -7,22 +7,27 @@ worst inputs are measured, and a few bodies of 50 MB are read as well.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any
+
+import httpx2
 
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.envelope import decode_text
 from pytest_toolcall.endpoint.recordings import RawAnswer
-from pytest_toolcall.endpoint.sse import events_of_lines, split_lines
-from pytest_toolcall.endpoint.wires import wire_named
+from pytest_toolcall.endpoint.sse import Event, Tee, read_events, split_lines
+from pytest_toolcall.endpoint.wires import Progress, wire_named
 
+LOOP = asyncio.new_event_loop()
+CHUNK = 65_536
 WIRES = ("chat", "responses", "messages")
 TOOLS = (Tool("book_room", "", {"type": "object"}), Tool("ping", "", {"type": "object"}))
 ARGUMENTS = '{"room":"A1","seats":12,"tags":["x","y"],"note":"caf\\u00e9 \\ud83d\\ude00"}'
@@ -45,7 +50,11 @@ def _chat() -> tuple[Any, list[Any]]:
             deltas.append({"tool_calls": [piece]})
     events = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     events += [{**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}, "[DONE]"]
-    return {**head, "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": usage}, events
+    return {
+        **head,
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
+        "usage": usage,
+    }, events
 
 
 def _responses() -> tuple[Any, list[Any]]:
@@ -95,7 +104,23 @@ def lines_of(events: list[Any]) -> list[bytes]:
 
 # --- mutations -------------------------------------------------------------------------------------------------------
 
-ODD: list[Any] = [None, True, -1, 0.5, 10**400, "", "null", [], {}, [[]], [None], {"": None}, "\x00", "\ud800", "x" * 500]
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    0.5,
+    10**400,
+    "",
+    "null",
+    [],
+    {},
+    [[]],
+    [None],
+    {"": None},
+    "\x00",
+    "\ud800",
+    "x" * 500,
+]
 KEYS = ("content", "tool_calls", "function", "arguments", "input", "output", "type", "id", "index", "delta", "error")
 
 
@@ -143,7 +168,9 @@ def change_bytes(data: bytes, random_: random.Random) -> bytes:
         elif action == 1:
             del changed[place : place + random_.randrange(1, 40)]
         elif action == 2:
-            changed[place:place] = random_.choice((b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\r", b"\n\n", b"\xef\xbb\xbf"))
+            changed[place:place] = random_.choice(
+                (b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\r", b"\n\n", b"\xef\xbb\xbf")
+            )
         elif action == 3:
             del changed[place:]
         elif action == 4:
@@ -179,19 +206,38 @@ def mutated(random_: random.Random) -> tuple[str, bool, int, bytes]:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
+async def stream_answer(status: int, data: bytes, progress: Callable[[Event], Progress]) -> RawAnswer:
+    """What the transport makes of a stream, by the same parser and the same rules of ending."""
+
+    async def chunks() -> AsyncGenerator[bytes, None]:
+        for start in range(0, len(data), CHUNK):
+            yield data[start : start + CHUNK]
+
+    source = chunks()
+    tee = Tee(source)
+    events = []
+    found = read_events(httpx2.Response(200, request=httpx2.Request("POST", "http://fuzzed/")), tee)
+    try:
+        async for event in found:
+            events.append(event)
+            if progress(event).done:
+                break
+    except httpx2.RequestError as error:
+        raise EndpointError("transport", str(error)) from None
+    finally:
+        await found.aclose()
+        await source.aclose()
+    return RawAnswer(status, {}, lines=split_lines(tee.text), events=tuple(events))
+
+
 def classify(wire: str, streamed: bool, status: int, data: bytes) -> str:
     """The outcome; any exception but `EndpointError` is a crash and goes through."""
     format_ = wire_named(wire)
-    text = decode_text(data)
     try:
         if streamed:
-            lines = split_lines(text)
-            events = events_of_lines(lines)
-            for event in events:
-                format_.progress(event)
-            answer = RawAnswer(status, {"content-type": "text/event-stream"}, lines=lines, events=events)
+            answer = LOOP.run_until_complete(stream_answer(status, data, format_.progress))
         else:
-            answer = RawAnswer.of_text(status, {"content-type": "application/json"}, text)
+            answer = RawAnswer.of_text(status, {"content-type": "application/json"}, decode_text(data))
         return format_.read(answer, TOOLS).reply.outcome
     except EndpointError:
         return "errored"
@@ -258,6 +304,7 @@ def main() -> int:
         slow = slow or seconds > 1
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         print(f"50 MB, {name}: {outcome} in {seconds:.2f} s, peak memory so far {peak} MB", flush=True)
+    LOOP.run_until_complete(LOOP.shutdown_asyncgens())
     return 1 if crashes or slow else 0
 
 

@@ -94,7 +94,9 @@ def latency_ratios(cases: int, latency_s: float, concurrency: int) -> None:
         for more in ([], ["-n", "2"]):
             wall, _, _ = run_pytest(directory, base_url, "--toolcall-concurrency", str(concurrency), *more)
             label = " ".join(more) or "one process"
-            print(f"{cases} cases at {latency_s * 1000:.0f} ms, concurrency {concurrency}, {label}: wall / ideal {wall / ideal:.2f}")
+            print(
+                f"{cases} cases at {latency_s * 1000:.0f} ms, concurrency {concurrency}, {label}: wall / ideal {wall / ideal:.2f}"
+            )
 
 
 def cpu_ratio(cases: int, concurrency: int) -> None:

@@ -151,6 +151,8 @@ class _Reader:
     problems: list[Problem]
     known: dict[str, int] = field(default_factory=dict)
     by_id: dict[Json, Json] = field(init=False)
+    tools: dict[str, Tool] = field(default_factory=dict)
+    """By how they are written: many questions offer the same tool, and its validator is cached by its identity."""
 
     def __post_init__(self) -> None:
         rows = self.answers.rows if self.answers is not None else ()
@@ -165,7 +167,7 @@ class _Reader:
             first = self.known.setdefault(name, line)
             if first != line:
                 raise _Fault(f"the id is taken; the first question of this id is on line {first}")
-            tools = _tools(row.get("function"))
+            tools = self._tools(row.get("function"))
             step = self._step(name, tools)
             messages = _messages(row.get("question"))
         except _Fault as fault:
@@ -184,6 +186,20 @@ class _Reader:
             steps=(step,),
             group=self.category,
         )
+
+    def _tools(self, written: Json) -> tuple[Tool, ...]:
+        if isinstance(written, dict):
+            written = [written]
+        if not isinstance(written, list):
+            raise _Fault('"function" must be a list of functions')
+        tools: dict[str, Tool] = {}
+        for function in written:
+            key = json.dumps(function)
+            tool = self.tools.get(key) or self.tools.setdefault(key, _tool(function))
+            if tool.name in tools:
+                raise _Fault(f"two functions are called {tool.name}, once a dot is written as an underscore")
+            tools[tool.name] = tool
+        return tuple(tools.values())
 
     def _step(self, name: str, tools: tuple[Tool, ...]) -> Step | None:
         if self.category not in AST_CATEGORIES:
@@ -236,23 +252,14 @@ def _messages(written: Json) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def _tools(written: Json) -> tuple[Tool, ...]:
-    if isinstance(written, dict):
-        written = [written]
-    if not isinstance(written, list):
-        raise _Fault('"function" must be a list of functions')
-    tools: dict[str, Tool] = {}
-    for function in written:
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise _Fault("a function needs a name")
-        name = tool_name(function["name"])
-        if name in tools:
-            raise _Fault(f"two functions are called {name}, once a dot is written as an underscore")
-        parameters = json_schema(function.get("parameters") or {})
-        if not isinstance(parameters, dict):
-            raise _Fault(f"the parameters of {name} must be an object")
-        tools[name] = Tool(name, str(function.get("description") or ""), parameters)
-    return tuple(tools.values())
+def _tool(function: Json) -> Tool:
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        raise _Fault("a function needs a name")
+    name = tool_name(function["name"])
+    parameters = json_schema(function.get("parameters") or {})
+    if not isinstance(parameters, dict):
+        raise _Fault(f"the parameters of {name} must be an object")
+    return Tool(name, str(function.get("description") or ""), parameters)
 
 
 def json_schema(written: Json) -> Json:

@@ -68,7 +68,7 @@ class EvalFile(Entry):
     description: Annotated[str, Meta(description="What the eval tests.")] = ""
     trials: Annotated[Positive, Meta(description="Independent repetitions.")] = 3
     timeout: Annotated[float, Meta(gt=0, description="Seconds for one turn.")] = 120.0
-    tags: Annotated[list[str], Meta(description="Become pytest markers.")] = field(default_factory=list)
+    tags: Annotated[list[Text], Meta(description="Become pytest markers.")] = field(default_factory=list)
     rubric: Annotated[Text | UnsetType, Meta(description="A markdown file, relative to this one.")] = UNSET
     scoring: Annotated[ScoringEntry, Meta(description="Thresholds.")] = field(default_factory=ScoringEntry)
     system: Annotated[str, Meta(description="System message.")] = ""

@@ -94,8 +94,8 @@ class _EvalReader:
             self.problems.add_missing((), "holds no turns", "turns")
         rubric = None if entry.rubric is UNSET else self._rubric(entry.rubric)
         weighed = any(assertion.weight > 0 for turn in turns for assertion in turn.assertions)
-        if turns and rubric is None and entry.rubric is UNSET and not weighed:
-            self.problems.add_missing((), "grades nothing: no turn asserts anything, and there is no rubric", "turns")
+        if entry.rubric is UNSET and not weighed and not self.problems:
+            self.problems.add((), "grades nothing: no turn asserts anything of any weight, and there is no rubric")
         mocks = MockReader(self.problems, self.checks, self.tools).rules(entry.mocks, ("mocks",))
         return Dialogue(
             turns=turns,
@@ -113,14 +113,18 @@ class _EvalReader:
         return Turn(written.content, assertions, written.reference)
 
     def _assertion(self, written: AssertEntry, keys: KeyPath) -> Assertion:
-        on_calls = written.type in ("calls", "no_call")
         value = "" if written.value is UNSET else written.value
+        if self.problems.broken((*keys, "type")):
+            return Assertion(written.type, value, written.weight)
+        on_calls = written.type in ("calls", "no_call")
         if not on_calls and written.value is UNSET:
             self.problems.add_missing(keys, f"an assertion of type {written.type} needs a value", "value")
         if on_calls and written.value is not UNSET:
             self.problems.add((*keys, "value"), f"an assertion of type {written.type} takes no value")
         if (written.type == "calls") != (written.calls is not UNSET):
             self.problems.add_missing(keys, "type calls goes with a list of calls, and nothing else does", "calls")
+        if written.alternatives and written.type != "calls":
+            self.problems.add((*keys, "alternatives"), "only an assertion of type calls has alternatives")
         insensitive = written.options.case_insensitive
         ignore_case = written.type == "regex" if insensitive is UNSET else insensitive
         if written.type == "regex" and value:
@@ -155,7 +159,10 @@ class _EvalReader:
         return None
 
     def lint(self, dialogue: Dialogue) -> None:
-        """Calls to tools that the eval does not offer."""
+        """Calls to tools that the eval does not offer, and mocks of such tools."""
+        for name in dialogue.mocks:
+            if name not in self.tools:
+                self.problems.add(("mocks", name), f"mocks {name}, which the eval does not offer")
         for number, turn in enumerate(dialogue.turns):
             for place, assertion in enumerate(turn.assertions):
                 for option in assertion.calls:

@@ -22,6 +22,7 @@ _NOUNS: tuple[tuple[type, str], ...] = (
     (inspect.BoolType, "true or false"),
     (inspect.StrType, "a string"),
     (inspect.IntType, "an integer"),
+    (inspect.FloatType, "a number"),
     (inspect.ListType, "a list"),
     (inspect.DictType, "a mapping"),
     (inspect.StructType, "a mapping"),
@@ -64,9 +65,11 @@ class _Walk:
         if isinstance(type_, inspect.StrType) and type_.min_length and not value:
             self.problems.add(keys, "is empty")
             return _stand_in(type_)
-        if isinstance(type_, inspect.IntType) and type_.ge is not None and value < type_.ge:
-            self.problems.add(keys, f"must be {type_.ge} or more")
-            return type_.ge
+        if isinstance(type_, inspect.IntType | inspect.FloatType):
+            wanted = _outside(value, type_)
+            if wanted:
+                self.problems.add(keys, f"must be {wanted}")
+                return _stand_in(type_)
         return value
 
     def struct(self, value: Json, type_: inspect.StructType, keys: KeyPath) -> dict[str, Json]:
@@ -105,6 +108,17 @@ class _Walk:
         return _stand_in(inner)
 
 
+def _outside(value: float, type_: inspect.IntType | inspect.FloatType) -> str:
+    """Which numbers the type takes, where this is none of them."""
+    if type_.ge is not None and type_.le is not None and not type_.ge <= value <= type_.le:
+        return f"from {type_.ge:g} to {type_.le:g}"
+    if type_.ge is not None and value < type_.ge:
+        return f"{type_.ge:g} or more"
+    if type_.gt is not None and value <= type_.gt:
+        return f"more than {type_.gt:g}"
+    return f"{type_.le:g} or less" if type_.le is not None and value > type_.le else ""
+
+
 def _fits(value: Json, type_: inspect.Type) -> bool:
     """The value has the outer form that the type wants."""
     match type_:
@@ -118,6 +132,8 @@ def _fits(value: Json, type_: inspect.Type) -> bool:
             return isinstance(value, bool)
         case inspect.IntType():
             return isinstance(value, int) and not isinstance(value, bool)
+        case inspect.FloatType():
+            return isinstance(value, int | float) and not isinstance(value, bool)
         case inspect.StrType():
             return isinstance(value, str)
         case inspect.ListType():
@@ -141,6 +157,8 @@ def _stand_in(type_: inspect.Type) -> Json:
             return False
         case inspect.IntType():
             return type_.ge or 0
+        case inspect.FloatType():
+            return type_.ge or float(type_.gt is not None)
         case inspect.StrType():
             return "?" * (type_.min_length or 0)
         case inspect.ListType():

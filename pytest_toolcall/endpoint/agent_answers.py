@@ -36,7 +36,8 @@ def completion_of(answer: Json) -> dict[str, Json]:
 
 
 def _completion(message: Mapping[str, Json], answer: Mapping[str, Json] | None = None) -> dict[str, Json]:
-    finish = "tool_calls" if message.get("tool_calls") else "stop"
+    given = answer.get("finish_reason") if answer is not None else None
+    finish = given if isinstance(given, str) and given else "tool_calls" if message.get("tool_calls") else "stop"
     extra = {key: answer[key] for key in ("usage", "model", "id") if answer is not None and key in answer}
     return {"choices": [{"index": 0, "message": dict(message), "finish_reason": finish}], **extra}
 

@@ -19,6 +19,9 @@ _OPENED_BY = {
 }
 """What kind of item an event belongs to, for servers that never announce the item."""
 
+_IDENTITY = ("type", "id", "call_id", "name")
+"""What the opening of an item may say once for all; the rest is as the item's end has it."""
+
 
 def event_type(event: Event) -> str:
     """The type of an event: from its data, where the API puts it, else from the name of the SSE event."""
@@ -68,7 +71,8 @@ class ItemMerger:
             item = value.get("item")
             if isinstance(item, Mapping):
                 draft = self._find(value, id_of(item, "id"), item_type(item), opening=kind.endswith("added"))
-                draft.item = {**draft.item, **item}
+                known = {name: draft.item[name] for name in _IDENTITY if name in draft.item}
+                draft.item = {**known, **item}
             return
         opened = _OPENED_BY.get(kind)
         if opened is None:

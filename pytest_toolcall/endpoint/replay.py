@@ -125,7 +125,7 @@ class ReplayEndpoint:
                 f"{self.path}: case {key.case!r}, trial {key.trial}, exchange {key.exchange} is not recorded",
             )
         if record is not None:
-            record({"trial": key.trial, "exchange": key.exchange, **line.value})
+            record({**line.value, "trial": key.trial, "exchange": key.exchange})
         response = line.value.get("response")
         error = line.value.get("error")
         if not isinstance(response, Mapping):

@@ -16,7 +16,7 @@ from pytest_toolcall.core.jsontext import Json, JsonTextError, parse_json
 if TYPE_CHECKING:
     from pytest_toolcall.endpoint.models_file import ModelEntry
 
-WireName = Literal["chat", "responses", "messages"]
+WireName = Literal["chat", "responses", "messages", "agent"]
 
 DEFAULT_PROVIDER = "openai"
 DEFAULT_TIMEOUT_S = 120.0
@@ -218,7 +218,7 @@ def resolve(
     address = (entry.base_url if entry else "") or _default_base_url(provider, base_url, environ) or provider.base_url
     address = normal_base_url(address, where)
     headers = dict(entry.headers) if entry else {}
-    key = _api_key(
+    key = read_key(
         (entry.api_key_env if entry else "") or provider.key,
         environ,
         needed=not (
@@ -266,7 +266,7 @@ def _default_base_url(provider: Provider, option: str | None, environ: Mapping[s
     return (option or "").strip() or environ.get("OPENAI_BASE_URL", "").strip()
 
 
-def _api_key(variable: str, environ: Mapping[str, str], *, needed: bool, where: str, address: str) -> str:
+def read_key(variable: str, environ: Mapping[str, str], *, needed: bool, where: str, address: str) -> str:
     """The key in that variable; empty where none is set and none is needed."""
     if not variable:
         return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ from pytest_toolcall.endpoint.envelope import NotJson, decode_text, parse_envelo
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """No honest answer is longer; one that is would only fill the memory of every concurrent conversation."""
+MAX_LINES = 1_000_000
+"""Twice what the longest honest stream needs; blank lines and comments cost time and memory out of all proportion."""
 DONE = "[DONE]"
 _BOM = b"\xef\xbb\xbf"
 _HEADERS = {"content-type": "text/event-stream; charset=utf-8"}
-_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Tee(httpx2.AsyncByteStream):
         self._source = source
         self._kept: list[bytes] = []
         self._size = 0
+        self._lines = 0
 
     @property
     def text(self) -> str:
@@ -64,6 +65,9 @@ class Tee(httpx2.AsyncByteStream):
             self._size += len(chunk)
             if self._size > MAX_BODY_BYTES:
                 raise EndpointError("body", f"the answer is longer than {MAX_BODY_BYTES // 2**20} MiB")
+            self._lines += chunk.count(b"\n") + chunk.count(b"\r")
+            if self._lines > MAX_LINES:
+                raise EndpointError("body", f"the answer has more than {MAX_LINES} lines")
             self._kept.append(chunk)
             if head is not None:
                 head += chunk
@@ -101,7 +105,7 @@ def split_lines(text: str) -> tuple[str, ...]:
 
     A last line that was cut is left out: the parser ignored it, and a replay must do the same.
     """
-    lines = _LINE_END.split(text)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if not lines[-1].endswith(DONE):
         lines.pop()
     return tuple(lines)

@@ -96,4 +96,8 @@ def wire_named(name: str) -> Wire:
             refusals.MESSAGES,
             anthropic_headers,
         )
+    if name == "agent":
+        from pytest_toolcall.endpoint import agent_http, chat
+
+        return Wire("", agent_http.encode_request, agent_http.read_response, chat.progress, {})
     raise UsageError(f"no wire format {name!r}; there are {', '.join(get_args(WireName))}")

@@ -8,7 +8,6 @@ and no check of the native formats knows of this module.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pytest_toolcall.core.cases import Dialect
@@ -35,33 +34,39 @@ _IGNORED = str.maketrans("'", '"', " ,./-_*^")
 
 
 def judge_bfcl(dialect: Dialect, calls: Sequence[ToolCall], tools: Sequence[Tool]) -> CallsVerdict:
-    """Judge the calls of one response. Text is never looked at."""
+    """Judge the calls of one response. Text is never looked at. `compare_bfcl` shows the pairs."""
     made = [decoded(call) for call in calls]
-    readable = all(arguments is not None for arguments in made)
+    unread = None in made
     if dialect.kind != ANSWERS:
         wanted = dialect.kind == RELEVANCE
-        passed = (bool(calls) and readable) is wanted
+        passed = (bool(calls) and not unread) is wanted
         reason = "" if passed else _no_call_reason(calls) if wanted else f"made {_named(calls)}, expected no call"
         return CallsVerdict(passed, passed, 0, (None,) * len(calls), (), reason)
     answers: Sequence[Answer] = dialect.answers
-    names = Counter(name for name, _ in answers) == Counter(call.name for call in calls)
+    names = sorted([name for name, _ in answers]) == sorted([call.name for call in calls])
+    nothing = (None,) * len(calls)
     if len(calls) != len(answers):
         reason = f"made {_named(calls)}, expected {', '.join(name for name, _ in answers)}"
-        return _failed(answers, calls, made, tools, names, reason)
-    if not readable:
-        unread = next(call for call, arguments in zip(calls, made, strict=True) if arguments is None)
-        reason = f"{unread.name or 'a call'}: the arguments are no JSON object: {brief(unread.raw)}"
-        return _failed(answers, calls, made, tools, names, reason)
-    by_name = {tool.name: tool for tool in tools}
+        return CallsVerdict(False, names, 0, nothing, (), reason)
+    if unread:
+        call = calls[made.index(None)]
+        reason = f"{call.name or 'a call'}: the arguments are no JSON object: {brief(call.raw)}"
+        return CallsVerdict(False, names, 0, nothing, (), reason)
     taken: list[int | None] = [None] * len(calls)
     for position, (name, allowed) in enumerate(answers):
-        shape = by_name.get(name)
+        tool = next((tool for tool in tools if tool.name == name), None)
+        fault: _Fault | None = None
         for index, call in enumerate(calls):
-            if taken[index] is None and call.name == name and not _fault(allowed, made[index] or {}, shape):
-                taken[index] = position
-                break
+            if taken[index] is None and call.name == name:
+                found = _fault(allowed, made[index] or {}, tool)
+                if found is None:
+                    taken[index] = position
+                    break
+                fault = fault or found
         else:
-            return _failed(answers, calls, made, tools, names)
+            reason = _reason(name, allowed, fault) if fault and names else f"called {_named(calls)}, expected "
+            reason += "" if fault and names else ", ".join(name for name, _ in answers)
+            return CallsVerdict(False, names, 0, nothing, (), reason)
     return CallsVerdict(True, names, 0, tuple(taken), (), "")
 
 
@@ -121,9 +126,11 @@ def _first_object(value: Json) -> Json:
 # --- one call ------------------------------------------------------------------------------------------------------
 
 
-def _fault(
-    allowed: Mapping[str, Sequence[Json]], arguments: Mapping[str, Json], tool: Tool | None
-) -> tuple[str, str] | None:
+_Fault = tuple[str, str]
+"""An argument, and what is wrong with it."""
+
+
+def _fault(allowed: Mapping[str, Sequence[Json]], arguments: Mapping[str, Json], tool: Tool | None) -> _Fault | None:
     """The first argument that is wrong and why, in the order of BFCL's checker; None where all are right."""
     if tool is None:
         return "", "is a tool that the case does not offer"
@@ -147,14 +154,14 @@ def _fault(
 def _value_problem(value: Json, allowed: Sequence[Json], schema: Json) -> str:
     """Type, then value. A value of the type of the first allowed one passes for the schema's type, and is then compared
     exactly: BFCL takes it for the name of a variable."""
-    word = schema.get("type") if isinstance(schema, Mapping) else None
+    word = schema.get("type") if isinstance(schema, dict) else None
     wanted = _TYPES.get(word) if isinstance(word, str) else None
     if wanted is float and type(value) is int:
         try:
             value = float(value)
         except OverflowError:
             return f"is too large for a number: {brief(value)}"
-    answer_type = next((type(answer) for answer in allowed if answer != ""), None)
+    answer_type = _first_type(allowed)
     exact = answer_type is not None and answer_type is not wanted
     if type(value) is wanted:
         items = _TYPES.get(_item_type(schema)) if wanted is list else None
@@ -167,9 +174,17 @@ def _value_problem(value: Json, allowed: Sequence[Json], schema: Json) -> str:
     return "" if _allowed(value, allowed, None if exact else wanted, schema) else f"is {brief(value)}"
 
 
+def _first_type(values: Sequence[Json]) -> type | None:
+    """The type of the first value that is no marker; None where there is none."""
+    for value in values:
+        if value != "":
+            return type(value)
+    return None
+
+
 def _item_type(schema: Mapping[str, Json]) -> str:
     items = schema.get("items")
-    word = items.get("type") if isinstance(items, Mapping) else None
+    word = items.get("type") if isinstance(items, dict) else None
     return word if isinstance(word, str) else ""
 
 
@@ -179,7 +194,7 @@ def _items_fit(value: Json, allowed: Sequence[Json], wanted: type) -> bool:
     for answer in allowed:
         if not isinstance(answer, list):
             return True
-        first = next((type(item) for item in answer if item != ""), None)
+        first = _first_type(answer)
         if all(type(item) is wanted or type(item) is first for item in value):
             return True
     return False
@@ -189,7 +204,7 @@ def _allowed(value: Json, allowed: Sequence[Json], compared_as: type | None, sch
     """``compared_as`` None compares exactly, by Python's equality: ``1 == 1.0 == True``."""
     if compared_as is str:
         text = normalised(value)
-        return any(isinstance(answer, str) and normalised(answer) == text for answer in allowed)
+        return text in [normalised(answer) for answer in allowed if isinstance(answer, str)]
     if compared_as is dict:
         return any(_object_allowed(value, answer) for answer in allowed)
     if compared_as is list and _item_type(schema) == "object":
@@ -225,19 +240,13 @@ def _object_allowed(value: Json, answer: Json) -> bool:
 # --- for the reader of a report ------------------------------------------------------------------------------------
 
 
-def _failed(
-    answers: Sequence[Answer],
-    calls: Sequence[ToolCall],
-    made: Sequence[Mapping[str, Json] | None],
-    tools: Sequence[Tool],
-    names: bool,
-    reason: str = "",
-) -> CallsVerdict:
-    """The verdict on calls that failed, each reference call beside the call that answers it or comes nearest."""
+def compare_bfcl(dialect: Dialect, calls: Sequence[ToolCall], tools: Sequence[Tool]) -> tuple[CallComparison, ...]:
+    """Each reference call beside the call of its name that comes nearest to it."""
     by_name = {tool.name: tool for tool in tools}
+    made = [decoded(call) for call in calls]
     taken: set[int] = set()
     comparison = []
-    for name, allowed in answers:
+    for name, allowed in dialect.answers:
         rows = [
             (_findings(allowed, made[index], by_name.get(name)), index)
             for index, call in enumerate(calls)
@@ -250,19 +259,12 @@ def _failed(
         findings, index = min(rows, key=lambda row: (sum(bool(finding.problem) for finding in row[0]), row[1]))
         taken.add(index)
         comparison.append(CallComparison(signature, index, findings))
-    if not reason and not names:
-        reason = f"called {_named(calls)}, expected {', '.join(name for name, _ in answers)}"
-    if not reason:
-        reason = next(
-            (
-                f"{pair.expected.split('(', 1)[0]}.{finding.name} {finding.problem}, expected {finding.expected}"
-                for pair in comparison
-                for finding in pair.arguments
-                if finding.problem
-            ),
-            "calls and reference do not fit one after another",
-        )
-    return CallsVerdict(False, names, 0, (None,) * len(calls), tuple(comparison), reason)
+    return tuple(comparison)
+
+
+def _reason(tool: str, allowed: Mapping[str, Sequence[Json]], fault: _Fault) -> str:
+    name, problem = fault
+    return f"{tool}.{name} {problem}" + (f", expected one of {brief(allowed[name])}" if name in allowed else "")
 
 
 def _findings(

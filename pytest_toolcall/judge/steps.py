@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pytest_toolcall.core.cases import Case, Dialect, Step, Suite
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.core.verdicts import StepVerdict
+from pytest_toolcall.core.verdicts import CallComparison, StepVerdict
 from pytest_toolcall.judge.arguments import Argument, Result, describe, problems_of
 from pytest_toolcall.judge.bfcl import NAME as BFCL
-from pytest_toolcall.judge.bfcl import judge_bfcl
+from pytest_toolcall.judge.bfcl import compare_bfcl, judge_bfcl
 from pytest_toolcall.judge.calls import CallsVerdict, call_findings, judge_calls
 from pytest_toolcall.judge.conformance import NAME as CONFORMANCE
 from pytest_toolcall.judge.conformance import judge_conformance
 from pytest_toolcall.judge.failures import step_failure
 
-Rules = Callable[[Dialect, Sequence[ToolCall], Sequence[Tool]], CallsVerdict]
-"""How a dialect judges the calls of one response; text is not its business."""
 
-_DIALECTS: Mapping[str, Rules] = {BFCL: judge_bfcl, CONFORMANCE: judge_conformance}
+class Rules(NamedTuple):
+    """How a dialect judges the calls of one response; text is not its business. ``compare`` is for a failed one."""
+
+    judge: Callable[[Dialect, Sequence[ToolCall], Sequence[Tool]], CallsVerdict]
+    compare: Callable[[Dialect, Sequence[ToolCall], Sequence[Tool]], tuple[CallComparison, ...]]
+
+
+_DIALECTS: Mapping[str, Rules] = {
+    BFCL: Rules(judge_bfcl, compare_bfcl),
+    CONFORMANCE: Rules(judge_conformance, lambda *_: ()),
+}
 """Rules of somebody else's, by the name that a step calls them."""
 
 
@@ -38,11 +47,14 @@ def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequenc
     if dialect is None:
         verdict, passed, reason = _native(step, reply, tools, results)
     else:
-        verdict = _DIALECTS[dialect.name](dialect, reply.calls, tools)
+        rules = _DIALECTS[dialect.name]
+        verdict = rules.judge(dialect, reply.calls, tools)
         passed, reason = verdict.passed, verdict.reason
         if dialect.strict:
             other, (verdict, passed, reason) = verdict, _native(step, reply, tools, results)
             dissent = "" if other.passed == passed else f"{dialect.name} passes it" if other.passed else other.reason
+        elif not passed:
+            verdict = replace(verdict, comparison=rules.compare(dialect, reply.calls, tools))
     remarks = list(reply.remarks)
     if reply.outcome == "no_call" and not reply.text.strip():
         remarks.append("empty_answer")

@@ -148,8 +148,7 @@ def _ambiguous_failure(task: Task, reply: Reply, tools: Sequence[Tool], hallucin
         return "hallucinated_param_value"
     if task.strategy == "no_tool":
         return "unnecessary_tool_call"
-    wrong = next((call for call in reply.calls if task.expected is not None and call.name != task.expected.name), None)
-    if wrong is not None:
+    if task.expected is not None and reply.calls[0].name != task.expected.name:
         return "wrong_tool_selected"
     if task.expected is not None and len(reply.calls) > 1:
         return "extra_call"

@@ -11,11 +11,12 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.endpoint.agent import PYTHON, PythonAgent, load_agent
+from pytest_toolcall.endpoint.agent_http import agent_settings, agent_url
 from pytest_toolcall.endpoint.client import Endpoint
 from pytest_toolcall.endpoint.limits import AdaptiveLimit
 from pytest_toolcall.endpoint.models_file import ModelEntry
 from pytest_toolcall.endpoint.replay import ReplayEndpoint
-from pytest_toolcall.endpoint.settings import EndpointSettings, Provider, WireName, resolve
+from pytest_toolcall.endpoint.settings import EndpointSettings, Provider, WireName, read_key, resolve
 from pytest_toolcall.endpoint.wires import wire_named
 from pytest_toolcall.sim.app import SIMULATED_MODELS
 
@@ -50,13 +51,19 @@ class Request:
 
     def ways(self, name: str) -> tuple[str, ...]:
         """The names under which a model is asked: its own, and with ``stream`` both one more for its streams."""
-        live = self.stream == "both" and not name.startswith((REPLAY, PYTHON))
+        streams = not name.startswith((REPLAY, PYTHON)) and not agent_url(name, self.models.get(name))
+        live = self.stream == "both" and streams
         return (name, f"{name}{STREAMED}") if live else (name,)
 
     def _settings(self, name: str, stream: bool) -> EndpointSettings:
         entry = self.models.get(name)
         if name.startswith(SIMULATED) or (entry is not None and _is_simulated(entry)):
             return self._simulated(name, entry, stream)
+        url = agent_url(name, entry)
+        if url:
+            return agent_settings(url, self._agent(name, url, entry))
+        if "agent" in (self.wire, entry.wire if entry else None):
+            raise UsageError(f"--model {name}: the wire format agent needs an address: http:URL, or base_url")
         return resolve(
             name,
             models=self.models,
@@ -67,6 +74,22 @@ class Request:
             wire=self.wire,
             timeout_s=self.timeout_s,
             providers=self.providers,
+        )
+
+    def _agent(self, name: str, url: str, entry: ModelEntry | None) -> EndpointSettings:
+        """What the models file says of an agent; a key is sent only where it names one."""
+        settings = EndpointSettings(
+            name=name, provider="agent", model=name, base_url="", params=dict(self.params), timeout_s=self.timeout_s
+        )
+        if entry is None:
+            return settings
+        return replace(
+            settings,
+            params={**entry.params, **self.params},
+            headers=dict(entry.headers),
+            prices=entry.prices,
+            quirks=entry.quirks or settings.quirks,
+            api_key=read_key(entry.api_key_env, self.environ, needed=True, where=f"--model {name}", address=url),
         )
 
     def _simulated(self, name: str, entry: ModelEntry | None, stream: bool) -> EndpointSettings:

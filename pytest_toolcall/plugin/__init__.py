@@ -12,11 +12,11 @@ import pytest
 
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.plugin import hookspecs
-from pytest_toolcall.plugin.fixtures import conversation, mock_tools, toolcall_model
+from pytest_toolcall.plugin.fixtures import conversation, mock_tools, toolcall_judge, toolcall_model
 from pytest_toolcall.plugin.options import add_options, join_stream_value
 from pytest_toolcall.plugin.selection import SUFFIXES, why_selected
 
-__all__ = ["conversation", "mock_tools", "toolcall_model"]
+__all__ = ["conversation", "mock_tools", "toolcall_judge", "toolcall_model"]
 
 _RESULTS = pytest.StashKey[Any]()
 _TERMINATOR = pytest.StashKey[Any]()
@@ -37,6 +37,10 @@ def pytest_load_initial_conftests(args: list[str]) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "toolcall: a case of pytest-toolcall")
+    config.addinivalue_line("markers", "perf: measures an endpoint's speed; runs only where -m names it")
+    config.addinivalue_line(
+        "markers", "spec_decode: compares speculative decoding; runs only where -m names it or perf"
+    )
     if config.getoption("toolcall_suite") or config.getini("toolcall_suite"):
         from pytest_toolcall.plugin.suites import add_suites
 
@@ -79,7 +83,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def _concerns(config: pytest.Config) -> bool:
     """Whether this run is the plugin's business: a model, a models file, or a case file on the command line."""
-    options = ("toolcall_model", "toolcall_models", "toolcall_suite")
+    options = ("toolcall_model", "toolcall_models", "toolcall_suite", "toolcall_judge", "toolcall_compare_spec")
     if any(config.getoption(name) or config.getini(name) for name in options):
         return True
     return any(Path(arg.split("::", 1)[0]).suffix.lower() in SUFFIXES for arg in config.args)
@@ -113,6 +117,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     metafunc.parametrize("toolcall_model", models, ids=list(models), indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if any(hasattr(item, "probe_markers") for item in items):
+        from pytest_toolcall.plugin.probes import leave_out
+
+        leave_out(config, items)
 
 
 @pytest.hookimpl(trylast=True)
@@ -151,6 +162,10 @@ def pytest_runtest_makereport(
         from pytest_toolcall.plugin.reports import attach_record
 
         attach_record(item, call, report)
+    elif hasattr(item, "point"):
+        from pytest_toolcall.plugin.probes import attach_point
+
+        attach_point(item, call, report)
     return report
 
 
@@ -170,7 +185,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
         # Also when somebody presses Ctrl-C a second time while conversations are being cancelled.
         if terminator is not None:
             terminator.remove()
-        if results is not None and results.records:
+        if results is not None and results.anything:
             results.write()
             if results.verdict() and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -179,5 +194,5 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     results = config.stash.get(_RESULTS, None)
-    if results is not None and (results.records or results.session.left_alone):
+    if results is not None and (results.anything or results.session.left_alone):
         results.terminal(terminalreporter)

@@ -13,6 +13,7 @@ from pytest_toolcall.core.errors import CaseFileError, Problem, UnknownShapeErro
 if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
     from pytest_toolcall.plugin.items import CaseItem
+    from pytest_toolcall.plugin.probes import PerfItem
     from pytest_toolcall.plugin.selection import Why
     from pytest_toolcall.plugin.session import ToolcallSession
 
@@ -30,7 +31,7 @@ class CaseFile(pytest.File):
         file.toolcall, file.why = toolcall, why
         return file
 
-    def collect(self) -> Iterator[CaseItem]:
+    def collect(self) -> Iterator[CaseItem | PerfItem]:
         from pytest_toolcall.casefile import read_file
         from pytest_toolcall.plugin.items import CaseItem
 
@@ -47,6 +48,10 @@ class CaseFile(pytest.File):
         except CaseFileError as error:
             raise self._error(error) from None
         self.toolcall.warn(read.warnings)
+        if read.format == "perf":
+            from pytest_toolcall.plugin.probes import perf_items
+
+            yield from perf_items(self, self.toolcall)
         for case in cases:
             for model in models:
                 yield self._item(CaseItem, case, model)

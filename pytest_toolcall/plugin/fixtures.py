@@ -9,7 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_toolcall.play.mock_tools import MockTools
-    from pytest_toolcall.plugin.live import LiveConversation
+    from pytest_toolcall.plugin.live import LiveConversation, LiveJudge
 
 
 def _case_item(request: pytest.FixtureRequest) -> Any:
@@ -60,3 +60,23 @@ def conversation(request: pytest.FixtureRequest, toolcall_model: str, mock_tools
     session = session_of(request.config)
     live: LiveConversation = LiveConversation(session, toolcall_model, _test_id(request, toolcall_model), mock_tools)
     yield live
+
+
+@pytest.fixture
+def toolcall_judge(request: pytest.FixtureRequest) -> LiveJudge:
+    """The judge that ``--toolcall-judge`` names, for hand-written tests; see `LiveJudge`.
+
+    Without one the test is skipped, unless a recording is replayed, whose judge's answers are then taken.
+    """
+    from pytest_toolcall.plugin.live import LiveJudge
+    from pytest_toolcall.plugin.session import session_of
+
+    session = session_of(request.config)
+    if "toolcall_model" in request.fixturenames:
+        model = str(request.getfixturevalue("toolcall_model"))
+    else:
+        model = session.models[0] if len(session.models) == 1 else ""
+    name = session.judge_of(model)
+    if not name:
+        pytest.skip("needs a judge: name one with --toolcall-judge")
+    return LiveJudge(session, name, _test_id(request, model), model)

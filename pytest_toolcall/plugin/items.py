@@ -29,6 +29,15 @@ class CaseErrored(Exception):
     """Nothing could be judged."""
 
 
+def native_failure(text: str, path: object, line: int, reason: str) -> ReprExceptionInfo:
+    """A failure in the form of an exception, the only one that keeps its message in pytest's summary and through
+    xdist."""
+    from pytest_toolcall.report.terminal import printable
+
+    place = ReprFileLocation(str(path), line, printable(reason))
+    return ReprExceptionInfo(ReprTraceback([ReprEntryNative([f"{text}\n"])], None, "native"), place)
+
+
 def case_body() -> None:
     """Stands for the function that other plugins look for on an item."""
 
@@ -95,9 +104,7 @@ class CaseItem(pytest.Item):
         from pytest_toolcall.report.terminal import printable
 
         text = self._side_by_side(failed)
-        place = ReprFileLocation(str(self.path), self.case.source.line, printable(str(failed)))
-        entry = ReprEntryNative([f"{text}\n"])
-        return ReprExceptionInfo(ReprTraceback([entry], None, "native"), place)
+        return native_failure(text, self.path, self.case.source.line, str(failed))
 
     def _side_by_side(self, failed: CaseFailed) -> str:
         from pytest_toolcall.report.terminal import printable, step_report

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_toolcall.core.replies import Exchange, Reply
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.play.conversation import Conversation
+from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.mock_tools import MockTools
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from pytest_toolcall.judge.rubric import Grade
     from pytest_toolcall.plugin.session import ToolcallSession
 
 
@@ -78,6 +80,39 @@ class LiveConversation:
     @property
     def reply(self) -> Reply | None:
         return self._conversation.reply
+
+
+class LiveJudge:
+    """Grades a response by a criterion in words, as ``llm-rubric`` assertions do.
+
+    `JudgeFailed` is raised where the judge gives no verdict. ``exchanges`` is what it was asked.
+    """
+
+    def __init__(self, session: ToolcallSession, name: str, test: str, model: str) -> None:
+        self._session = session
+
+        def record(line: dict[str, Any]) -> None:
+            session.record_line({**line, "judge_of": model} if model else line)
+
+        self._grader = Grader(session.endpoint(name), case=test, record=record)
+
+    def grade(self, criterion: str, said: str, response: str | Reply) -> Grade:
+        """Whether ``response`` to what the user ``said`` satisfies the criterion: ``passed``, ``score``, ``reason``."""
+        __tracebackhide__ = True
+        return self._start(criterion, said, response).result()
+
+    async def agrade(self, criterion: str, said: str, response: str | Reply) -> Grade:
+        """`grade` for async tests."""
+        __tracebackhide__ = True
+        return await asyncio.wrap_future(self._start(criterion, said, response))
+
+    def _start(self, criterion: str, said: str, response: str | Reply) -> Future[Grade]:
+        text = response.text if isinstance(response, Reply) else response
+        return self._session.runner.submit(lambda: self._grader.grade(criterion, said, text))
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        return tuple(self._grader.exchanges)
 
 
 def _tool(written: Mapping[str, Any]) -> Tool:

@@ -59,6 +59,12 @@ OPTIONS = (
     Option("rpm", "requests a minute at most, for each model", "N"),
     Option("json", "also write run.json to this file", "PATH"),
     Option("compare", "show the change against an earlier run: directory, run.json, name of a run, or `latest`", "RUN"),
+    Option(
+        "compare-spec",
+        "measure speculative decoding: two models, as in plain=draft; with -m perf",
+        "BASE=SPEC",
+        many=True,
+    ),
     Option("prometheus", "write the figures as a Prometheus textfile, as in toolcall.prom", "PATH"),
     Option("pushgateway", "push the figures to this Prometheus pushgateway", "URL"),
     Option("gate", "condition that must hold, as in overall>=0.9, may be repeated", "EXPR", many=True),
@@ -135,6 +141,7 @@ class Options:
     rpm: float | None
     json: Path | None
     compare: str
+    compare_spec: tuple[tuple[str, str], ...]
     prometheus: Path | None
     pushgateway: str
     junit_properties: bool
@@ -218,6 +225,14 @@ def join_stream_value(args: list[str]) -> None:
             return
 
 
+def _pair(text: str) -> tuple[str, str]:
+    """The two models of ``--toolcall-compare-spec``."""
+    base, _, spec = text.partition("=")
+    if not base.strip() or not spec.strip():
+        raise UsageError(f"--toolcall-compare-spec {text!r}: write the two models as BASE=SPEC")
+    return base.strip(), spec.strip()
+
+
 def read_options(config: pytest.Config) -> Options:
     """The options of this session. Raises `UsageError` where one of them is wrong."""
     reports = _given(config, "reports")
@@ -239,6 +254,7 @@ def read_options(config: pytest.Config) -> Options:
         rpm=_number(config, "rpm", -1, 0.001) if _given(config, "rpm") else None,
         json=_path(config, "json"),
         compare=_given(config, "compare") or "",
+        compare_spec=tuple(map(_pair, _given(config, "compare_spec") or ())),
         prometheus=_path(config, "prometheus"),
         pushgateway=_given(config, "pushgateway") or "",
         junit_properties=bool(config.getini("toolcall_junit_properties")),

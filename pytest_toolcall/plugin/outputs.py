@@ -75,6 +75,10 @@ def write_outputs(session: ToolcallSession, report: RunReport, directory: Path |
             (directory.parent / "comparison.md", render_comparison(runs, broken)),
         ):
             problems.append(write_text(path, text, encoding="utf-8"))
+        if report.perf is not None:
+            from pytest_toolcall.report.perf import write_perf
+
+            problems += write_perf(report, directory)
     if session.options.evals_report:
         from pytest_toolcall.report.evals import write_evals
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.play.recording import Recording
     from pytest_toolcall.plugin.session import ToolcallSession
     from pytest_toolcall.report.run_json import RunReport
+    from pytest_toolcall.score.perf_record import PointRecord
     from pytest_toolcall.score.record import CaseRecord
     from pytest_toolcall.score.summary import ModelSummary
 
@@ -27,6 +28,7 @@ class Results:
     def __init__(self, session: ToolcallSession) -> None:
         self.session = session
         self.records: dict[str, CaseRecord] = {}
+        self.points: dict[str, PointRecord] = {}
         self.problems: list[str] = []
         self.held_back: list[str] = []
         self._recordings: dict[str, Recording] = {}
@@ -41,7 +43,9 @@ class Results:
     @pytest.hookimpl
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._clock = self._last = time.perf_counter()
-        self.selected = sum(hasattr(item, "case") and hasattr(item, "model") for item in session.items)
+        self.selected = sum(
+            (hasattr(item, "case") or hasattr(item, "point")) and hasattr(item, "model") for item in session.items
+        )
 
     def collected(self, nodeids: list[str]) -> None:
         """What a worker of xdist has collected; every worker collects the same."""
@@ -51,6 +55,7 @@ class Results:
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._take_lines(report)
+        self._take_point(report)
         text = getattr(report, "toolcall", None)
         if text is None:
             return
@@ -73,6 +78,20 @@ class Results:
 
         directory = self.session.run_directory
         return None if directory is None else Recording(directory / "cases.jsonl")
+
+    def _take_point(self, report: pytest.TestReport) -> None:
+        """A measured point. It enters no metric."""
+        text = getattr(report, "toolcall_point", None)
+        if text is not None:
+            from pytest_toolcall.score.perf_record import from_json
+
+            self.points[report.nodeid] = from_json(text)
+            self._last = time.perf_counter()
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is something to report."""
+        return bool(self.records or self.points)
 
     def _take_lines(self, report: pytest.TestReport) -> None:
         """Exchanges that a remote worker sends along, since it does not see this disk."""
@@ -104,6 +123,7 @@ class Results:
     def _build(self) -> RunReport:
         from pytest_toolcall import __version__
         from pytest_toolcall.report.run_json import SCHEMA, RunReport
+        from pytest_toolcall.score.perf_record import perf_report
         from pytest_toolcall.score.summary import summarise
 
         records = [self.records[nodeid] for nodeid in sorted(self.records)]
@@ -114,7 +134,7 @@ class Results:
                 models[model] = summarise(mine, simulated=_simulated(model, mine))
         missing = 0
         if self.selected is not None:
-            missing = max(0, self.selected - len(self.records.keys() | self.skipped))
+            missing = max(0, self.selected - len(self.records.keys() | self.points.keys() | self.skipped))
         return RunReport(
             schema=SCHEMA,
             complete=missing == 0,
@@ -125,13 +145,16 @@ class Results:
             models=models,
             cases=records,
             missing=missing,
+            perf=perf_report(list(self.points.values()), records),
         )
 
     def verdict(self) -> list[str]:
         """What makes the session fail beside failed items: too many errored cases, gates that do not hold."""
         from pytest_toolcall.score.gates import parse_gate
 
-        problems = []
+        from pytest_toolcall.score.perf_record import errored_lines
+
+        problems = errored_lines(list(self.points.values()))
         limit = self.session.options.max_errored
         for model, summary in self.report().models.items():
             errored, cases = summary.counts.errored, summary.counts.cases
@@ -161,7 +184,7 @@ class Results:
         self._compared = compared_lines(self.session, report)
         document = render(report)
         targets = []
-        directory = self.session.run_directory if self.records else None
+        directory = self.session.run_directory if self.anything else None
         if directory is not None:
             targets += [(directory / "run.json", document), (directory / "cases.jsonl", render_cases(report.cases))]
         if self.session.options.json is not None:
@@ -186,6 +209,7 @@ class Results:
     def terminal(self, writer: Any) -> None:
         """Print the table and everything a reader has to know beside it."""
         from pytest_toolcall.report.bfcl import bfcl_lines
+        from pytest_toolcall.report.perf import perf_lines
         from pytest_toolcall.report.streams import stream_lines
         from pytest_toolcall.report.terminal import metric_table, printable
 
@@ -197,6 +221,8 @@ class Results:
         for line in [*self._compared, *([""] if self._compared else [])]:
             writer.line(line)
         for line in bfcl_lines(report.cases):
+            writer.line(line)
+        for line in perf_lines(report.perf):
             writer.line(line)
         if self.session.options.stream == "both":
             for line in stream_lines(report.cases, self.session.models):
@@ -215,7 +241,7 @@ class Results:
             writer.line(line, yellow=True)
         for problem in self.verdict():
             writer.line(printable(problem), red=True)
-        directory = self.session.run_directory if self.records else None
+        directory = self.session.run_directory if self.anything else None
         if directory is not None:
             writer.line(f"kept in {_shown(directory, self.session.config)}")
 

@@ -91,8 +91,13 @@ class ToolcallSession:
     @cached_property
     def models(self) -> tuple[str, ...]:
         """The models under test: those named, else all of the models file."""
-        named = self.options.models or (tuple(self.request.models) if self.options.models_file else ())
-        return tuple(name for model in named for name in self.request.ways(model))
+        return tuple(name for model in self.endpoints for name in self.request.ways(model))
+
+    @cached_property
+    def endpoints(self) -> tuple[str, ...]:
+        """The models under test, each once, however many ways it is asked; those of a comparison where none is named."""
+        compared = tuple(dict.fromkeys(name for pair in self.options.compare_spec for name in pair))
+        return self.options.models or compared or (tuple(self.request.models) if self.options.models_file else ())
 
     @cached_property
     def request(self) -> Request:
@@ -142,10 +147,9 @@ class ToolcallSession:
             self.request.check(model)
         if self.options.judge:
             self.request.check(self.options.judge)
-        if self.options.resume:
-            from pytest_toolcall.report.runs import find_recording
-
-            find_recording(self.options.resume, self.options.reports, self.config.invocation_params.dir)
+        for model in (name for pair in self.options.compare_spec for name in pair):
+            self.request.check(model)
+        _ = self.resumed_from
         from pytest_toolcall.plugin.outputs import check_outputs
 
         check_outputs(self)
@@ -305,15 +309,26 @@ class ToolcallSession:
 
     def _resumed(self, model: str) -> ReplayEndpoint | None:
         """What the run that is resumed has recorded of a model; a judge's exchanges belong to the model it judged."""
-        if not self.options.resume or model.startswith("replay:"):
+        path = self.resumed_from
+        if path is None or model.startswith("replay:"):
             return None
         from pytest_toolcall.endpoint import ReplayEndpoint
-        from pytest_toolcall.report.runs import find_recording
 
-        path = find_recording(self.options.resume, self.options.reports, self.config.invocation_params.dir)
         recorded = ReplayEndpoint.models_in(path)
         tested = self.models[0] if model == self.options.judge and model not in recorded else model
         return ReplayEndpoint(path, model=tested, name=model) if tested in recorded else None
+
+    @cached_property
+    def resumed_from(self) -> Path | None:
+        """The recording that is resumed. The controller finds it before this run has one of its own, which ``latest``
+        would otherwise name."""
+        if "toolcall_resume" in self.worker:
+            return Path(self.worker["toolcall_resume"])
+        if not self.options.resume:
+            return None
+        from pytest_toolcall.report.runs import find_recording
+
+        return find_recording(self.options.resume, self.options.reports, self.config.invocation_params.dir)
 
     def held_back(self) -> int:
         """How often endpoints said that they are busy."""
@@ -345,9 +360,13 @@ class ToolcallSession:
         with self._lock:
             return self._plays.setdefault(item.nodeid, play)
 
+    def judge_of(self, model: str) -> str:
+        """Who grades a model, empty for nobody; a recording is graded by what it holds unless a judge is named."""
+        return self.options.judge or (model if model.startswith("replay:") else "")
+
     def _grader(self, item: CaseItem, trial: int) -> Grader | None:
-        """The judge for one trial of a dialogue; a recording is graded by what it holds unless a judge is named."""
-        name = self.options.judge or (item.model if item.model.startswith("replay:") else "")
+        """The judge for one trial of a dialogue."""
+        name = self.judge_of(item.model)
         if not name or item.case.dialogue is None or not item.case.dialogue.needs_judge:
             return None
         from pytest_toolcall.play.grading import Grader

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from pytest_toolcall.report import perf
 from pytest_toolcall.report.run_json import RunReport
 from pytest_toolcall.score.summary import ModelSummary, summarise
 
@@ -27,7 +28,10 @@ GAUGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "toolcall_cases": ("Cases by outcome.", ("model", "suite", "outcome")),
     "toolcall_metric_ratio": ("A metric, from 0 to 1.", ("model", "suite", "metric")),
     "toolcall_metric_units": ("What a metric was counted over.", ("model", "suite", "metric")),
-    "toolcall_group_pass_ratio": ("Passed trials over scored ones in a group or category.", ("model", "suite", "group")),
+    "toolcall_group_pass_ratio": (
+        "Passed trials over scored ones in a group or category.",
+        ("model", "suite", "group"),
+    ),
     "toolcall_pass_ratio": ("Passed trials over scored ones.", ("model", "suite")),
     "toolcall_score_mean": ("Mean score of scored trials, from 0 to 1.", ("model", "suite")),
     "toolcall_latency_seconds": ("Latency of answered API calls.", ("model", "suite", "quantile")),
@@ -59,8 +63,7 @@ def registry(report: RunReport) -> CollectorRegistry:
 
     found = CollectorRegistry()
     gauges = {
-        name: Gauge(name, text, [str(one) for one in labels], registry=found)
-        for name, (text, labels) in GAUGES.items()
+        name: Gauge(name, text, [str(one) for one in labels], registry=found) for name, (text, labels) in GAUGES.items()
     }
     gauges["toolcall_run_complete"].set(report.complete)
     gauges["toolcall_run_wall_seconds"].set(report.wall_s)
@@ -72,6 +75,13 @@ def registry(report: RunReport) -> CollectorRegistry:
         for suite in dict.fromkeys(record.suite for record in mine):
             summary = summarise([record for record in mine if record.suite == suite], simulated=whole.simulated)
             _fill(gauges, label(model), label(suite), summary)
+    if report.perf is not None:
+        places = {
+            name: Gauge(name, text, [str(one) for one in labels], registry=found)
+            for name, (text, labels) in perf.GAUGES.items()
+        }
+        for name, values, value in perf.gauge_values(report.perf):
+            places[name].labels(*map(label, values)).set(value)
     return found
 
 
@@ -124,9 +134,7 @@ def push(report: RunReport, url: str, instance: str) -> str:
     parts = urlsplit(url if "://" in url else f"//{url}")
     shown = f"{parts.hostname or 'it'}{f':{parts.port}' if _port(url) else ''}"
     try:
-        push_to_gateway(
-            url, JOB, registry(report), grouping_key={"instance": label(instance)}, timeout=PUSH_TIMEOUT_S
-        )
+        push_to_gateway(url, JOB, registry(report), grouping_key={"instance": label(instance)}, timeout=PUSH_TIMEOUT_S)
     except (OSError, ValueError) as error:
         return f"cannot push to the Prometheus pushgateway at {shown}: {getattr(error, 'reason', None) or error}"
     return ""

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from pytest_toolcall.core.jsontext import dumps
+from pytest_toolcall.score.perf_record import PerfReport
 from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import ModelSummary
 
@@ -35,6 +36,7 @@ class RunReport(msgspec.Struct, frozen=True):
     models: dict[str, ModelSummary]
     cases: list[CaseRecord]
     missing: int = 0
+    perf: PerfReport | None = None
 
 
 def write_text(path: Path, text: str, *, encoding: str = "ascii") -> str:

@@ -91,7 +91,7 @@ class ToolCost(msgspec.Struct, frozen=True):
 
 
 class ReasoningRecord(msgspec.Struct, frozen=True):
-    """Reasoning tokens against answer tokens (output tokens without reasoning) of one model's cases; a case has the pair."""
+    """Reasoning tokens against answer tokens (output without reasoning) of one model's cases; each has the pair."""
 
     reasoning: int
     answer: int
@@ -266,6 +266,15 @@ def _reasoning(model: str, cases: Sequence[CaseRecord]) -> ReasoningRecord | Non
     if not reasoning:
         return None
     return ReasoningRecord(reasoning, answer, round(reasoning / (reasoning + answer), 6), per_case)
+
+
+def errored_lines(points: Sequence[PointRecord]) -> list[str]:
+    """Points that measured nothing, a line each: they make a session fail, since nothing else would."""
+    return [
+        f"{point.model}: {point.sweep}[{point.value}] measured nothing: {point.reason}"
+        for point in points
+        if point.outcome == "errored"
+    ]
 
 
 def to_json(record: PointRecord) -> str:

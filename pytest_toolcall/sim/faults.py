@@ -87,8 +87,8 @@ def extra_call(situation: Situation, _: str = "") -> SimAnswer:
     right = reference(situation)
     if not right.calls and expected_calls(situation.case):
         return right
-    made = {call.name for call in right.calls}
-    tools = sorted(situation.case.tools, key=lambda tool: tool.name in made)
+    wanted = {call.name for call in (*right.calls, *expected_calls(situation.case))}
+    tools = sorted(situation.case.tools, key=lambda tool: tool.name in wanted)
     if not tools:
         return right
     return SimAnswer((*right.calls, SimCall.of(tools[0].name, _sampled(tools[0]))))

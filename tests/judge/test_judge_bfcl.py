@@ -74,7 +74,7 @@ def test_arguments_are_read_as_leniently_as_pythons_json_reads_them() -> None:
 
 def test_required_argument_must_be_given_even_where_the_reference_calls_it_optional() -> None:
     offered = tool(required=("x",), x="string")
-    assert verdict([call("plan", {})], [("plan", {"x": ["a", ""]})], offered).startswith("plan.x is not given")
+    assert verdict([call("plan", {})], [("plan", {"x": ["a", ""]})], offered).startswith("plan.x is required")
 
 
 def test_argument_that_the_reference_does_not_name_fails_although_the_schema_has_it() -> None:
@@ -220,9 +220,8 @@ def test_rules_stay_out_of_the_native_checks() -> None:
 
 def test_comparison_shows_each_argument_beside_the_reference() -> None:
     answers: list[tuple[str, dict[str, list[Any]]]] = [("plan", {"x": [1], "y": ["a", ""]})]
-    found = judge_bfcl(
-        Dialect(NAME, ANSWERS, tuple(answers)), [call("plan", {"x": 2, "z": 1})], [tool(x="integer", y="string")]
-    )
+    step = Step(dialect=Dialect(NAME, ANSWERS, tuple(answers)))
+    found = judge_step(step, Reply((call("plan", {"x": 2, "z": 1}),)), [tool(x="integer", y="string")])
     (pair,) = found.comparison
     assert {finding.name: bool(finding.problem) for finding in pair.arguments} == {"x": True, "y": False, "z": True}
     assert found.reason == "plan.x is 2, expected one of [1]"
@@ -238,7 +237,7 @@ def test_reference_that_contradicts_its_schema_is_named() -> None:
     assert "not offered" in fault({"x": [1]}, tool("other", x="integer"))
 
 
-# --- properties --------------------------------------------------------------------------------------------------------
+# --- properties ------------------------------------------------------------------------------------------------------
 
 _TEXT = st.text("abcXYZ 'é;\t0", min_size=1, max_size=8).filter(lambda text: text.strip(" ") != "")
 _VALUES: dict[str, st.SearchStrategy[Any]] = {

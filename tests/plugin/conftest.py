@@ -1,7 +1,11 @@
-"""pytester forgets the modules that an inner run imported; C extensions do not survive being imported twice, so the
-ones that the plugin loads on demand are loaded here, once."""
+"""pytester forgets the modules that an inner run imported. C extensions do not survive being imported twice, and half a
+package imported twice has two of every class, so everything the plugin loads on demand is loaded here, once."""
 
 from __future__ import annotations
+
+import asyncio
+import importlib
+import pkgutil
 
 import anyio._backends._asyncio  # noqa: F401
 import httpcore2  # noqa: F401
@@ -12,8 +16,25 @@ import pytest
 import regex  # noqa: F401
 import yaml  # noqa: F401
 
+import pytest_toolcall
+
+for _module in pkgutil.walk_packages(pytest_toolcall.__path__, "pytest_toolcall."):
+    if _module.name != "pytest_toolcall.__main__":
+        importlib.import_module(_module.name)
+
 
 @pytest.fixture(autouse=True)
 def _quiet_asyncio(pytester: pytest.Pytester) -> None:
     """The inner projects have nothing async; without this line pytest-asyncio warns in each of them."""
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No waiting between attempts; what is waited for is tested with the transport."""
+    real = asyncio.sleep
+
+    async def at_once(delay: float, result: object = None) -> object:
+        return await real(0, result)
+
+    monkeypatch.setattr("pytest_toolcall.endpoint.client.asyncio.sleep", at_once)

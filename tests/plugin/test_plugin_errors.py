@@ -64,17 +64,6 @@ def server(*answers: bytes | None) -> Iterator[str]:
         thread.join(10)
 
 
-@pytest.fixture
-def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No waiting between attempts; what is waited for is tested with the transport."""
-    real = asyncio.sleep
-
-    async def at_once(delay: float, result: object = None) -> object:
-        return await real(0, result)
-
-    monkeypatch.setattr("pytest_toolcall.endpoint.client.asyncio.sleep", at_once)
-
-
 def one_case(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path, HEADER + FIVE[FIVE.index("  - id: two") : FIVE.index("  - id: three")])
 

@@ -36,9 +36,7 @@ def case(name: str, *trials: TrialRecord, kind: Any = "dialogue") -> CaseRecord:
 
 
 def tried(name: str, passed: int, failed: int, errored: int = 0) -> CaseRecord:
-    return case(
-        name, *[trial("passed")] * passed, *[trial("failed")] * failed, *[trial("errored")] * errored
-    )
+    return case(name, *[trial("passed")] * passed, *[trial("failed")] * failed, *[trial("errored")] * errored)
 
 
 @pytest.mark.parametrize(

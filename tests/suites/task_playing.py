@@ -23,7 +23,7 @@ from pytest_toolcall.sim.faults import answer
 DONE = "That is done."
 
 
-def call(name: str, **arguments: Any) -> ToolCall:
+def call(name: str, /, **arguments: Any) -> ToolCall:
     return ToolCall(name, dumps(arguments), arguments)
 
 

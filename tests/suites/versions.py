@@ -6,8 +6,9 @@ A minor version adds cases or changes a check; a major version removes cases or 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any
 
 from pytest_toolcall import Case
 from pytest_toolcall.core.jsontext import dumps
@@ -22,12 +23,26 @@ def _digest(case: Case) -> str:
     seen = {
         "messages": [(message.role, message.content) for message in case.messages],
         "tools": [tool.openai() for tool in case.tools],
-        "steps": [asdict(step) for step in case.steps],
+        "steps": _written(case.steps),
         "group": case.group,
     }
     if case.task is not None:
-        seen |= {"category": case.category, "task": asdict(case.task)}
+        seen |= {"category": case.category, "task": _written(case.task)}
     return hashlib.sha256(dumps(seen).encode()).hexdigest()[:16]
+
+
+def _written(value: Any) -> Any:
+    """A value as plain JSON, defaults left out: a new field that a case does not use changes nothing."""
+    if is_dataclass(value):
+        return {field.name: _written(getattr(value, field.name)) for field in fields(value) if _set(value, field)}
+    if isinstance(value, Mapping):
+        return {key: _written(inner) for key, inner in value.items()}
+    return [_written(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _set(value: Any, field: Field[Any]) -> bool:
+    default = field.default if field.default_factory is MISSING else field.default_factory()
+    return bool(getattr(value, field.name) != default)
 
 
 def wrong_version(pinned: str, old: dict[str, str], version: str, new: dict[str, str]) -> str:

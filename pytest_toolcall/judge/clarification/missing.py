@@ -72,7 +72,7 @@ def _described(schema: Mapping[str, Json]) -> tuple[str, ...]:
 def _concepts(parameter: _Parameter) -> frozenset[int]:
     """Concepts by name, else by format or type, else by description: a description may speak of other things, too."""
     schema = parameter.schema
-    for words in (_split(parameter.name), _described(schema)):
+    for words in (_split(parameter.name), [word for word in _described(schema) if word not in STOP]):
         found = {at for at, (names, _) in enumerate(CONCEPTS) if not names.isdisjoint(words)}
         kind = schema.get("format")
         if kind in ("date", "date-time", "time"):
