@@ -1,9 +1,9 @@
 """How far our verdicts agree with verdicts that nobody here wrote.
 
-    python benchmarks/agreement.py --bfcl agreement.jsonl.gz --vendor transcripts.jsonl.gz [--checker PYTHON] [--keep DIR]
+    python benchmarks/agreement.py --bfcl agreement.jsonl.gz --vendor transcripts.jsonl.gz --checker PYTHON --keep DIR
 
-The rows are written out as BFCL question files, answers and a recording, and judged by ``pytest … --model replay:…`` in a
-process of its own, as a user's would be. Every disagreement is listed. ``--checker`` names a Python in which
+The rows are written out as BFCL question files, answers and a recording, and judged by ``pytest … --model replay:…``
+in a process of its own, as a user's would be. Every disagreement is listed. ``--checker`` names a Python in which
 ``bfcl-eval`` is installed (``pip install --no-deps bfcl-eval`` is enough); BFCL's own checker is then timed on the same
 rows, in turn with ours.
 """
@@ -11,6 +11,7 @@ rows, in turn with ours.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
 import subprocess
@@ -47,7 +48,7 @@ def run_pytest(directory: Path, files: Sequence[Path], recording: Path, *extra: 
     command += ["--toolcall-json", str(out), "--rootdir", str(directory), "-c", str(directory / "pytest.ini"), *extra]
     (directory / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n", encoding="utf-8")
     started = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, cwd=directory)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, cwd=directory)
     seconds = time.perf_counter() - started
     if not out.exists():
         sys.exit(f"pytest wrote no run.json:\n{done.stdout}\n{done.stderr}")
@@ -193,7 +194,7 @@ def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], p
     write_lines(directory / "checker_rows.jsonl", with_answers)
     (directory / "checker.py").write_text(_CHECKER, encoding="utf-8")
     command = [str(python), str(directory / "checker.py"), str(directory / "checker_rows.jsonl")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         if process.stdout.readline().strip() != "ready":
@@ -229,10 +230,8 @@ def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], p
 
 
 def decode(text: str) -> None:
-    try:
+    with contextlib.suppress(ValueError):
         json.loads(text)
-    except ValueError:
-        pass
 
 
 # --- vendors ---------------------------------------------------------------------------------------------------------

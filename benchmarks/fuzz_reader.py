@@ -8,6 +8,7 @@ worst inputs are measured, and a few bodies of 50 MB are read as well.
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import random
 import resource
@@ -128,11 +129,11 @@ def change_value(value: Any, random_: random.Random) -> Any:
     """Replace, remove, repeat or rename one member somewhere inside."""
     places = list(_places(value))
     if not places:
-        return random_.choice(ODD)
+        return copy.deepcopy(random_.choice(ODD))
     holder, key = random_.choice(places)
     action = random_.randrange(5)
     if action == 0:
-        holder[key] = random_.choice(ODD)
+        holder[key] = copy.deepcopy(random_.choice(ODD))
     elif action == 1:
         del holder[key]
     elif action == 2:
@@ -266,6 +267,9 @@ def big_bodies(size: int) -> Iterator[tuple[str, str, bool, bytes]]:
         yield name, "chat", False, make()
     delta = b'data: {"choices":[{"delta":{"content":"%s"}}]}\n\n'
     yield "stream: 50 events", "chat", True, delta % (b"a" * (size // 50)) * 50 + b"data: [DONE]\n\n"
+    piece = b'data: {"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"%s"}}]}}]}\n\n'
+    whole = piece % (b"[]," * (size // 90)) * 30 + b"data: [DONE]\n\n"
+    yield "stream: arguments of empty lists", "chat", True, whole
     yield "stream: one line", "chat", True, b"data: " + b"a" * size
     yield "stream: blank lines", "responses", True, b"\n" * size
     yield "stream: comments", "messages", True, b": wait\n\n" * (size // 8)

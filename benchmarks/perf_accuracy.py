@@ -71,8 +71,16 @@ def accuracy(requests: int) -> bool:
     with served("--first", "0.2", "--token", "0.02", "--jitter", "0.15", "--seed", "7") as url:
         for concurrency in (1, 8, 32):
             count = max(40, requests) if concurrency == 1 else requests * concurrency // 4
-            point = Point("accuracy", "concurrency", str(concurrency), concurrency=concurrency, requests=count,
-                          output_tokens=32, warmup=concurrency, seed=3)
+            point = Point(
+                "accuracy",
+                "concurrency",
+                str(concurrency),
+                concurrency=concurrency,
+                requests=count,
+                output_tokens=32,
+                warmup=concurrency,
+                seed=3,
+            )
             before = time.process_time()
             found = asyncio.run(run(url, point))
             cpu = time.process_time() - before
@@ -83,10 +91,14 @@ def accuracy(requests: int) -> bool:
                     off = measured / true - 1
                     bad = abs(off) > LIMITS.get(part, 1)
                     good = good and not bad
-                    print(f"concurrency {concurrency:2} {name:4} {part}: measured {measured * 1000:8.3f} ms, "
-                          f"true {true * 1000:8.3f} ms, {off * 100:+.2f}%{' TOO FAR' if bad else ''}")
-            print(f"concurrency {concurrency:2} {count} requests, client CPU {cpu / count * 1000:.2f} ms per request; "
-                  f"server wrote its first token at p50 {known['written_p50'] * 1000:.3f} ms")
+                    print(
+                        f"concurrency {concurrency:2} {name:4} {part}: measured {measured * 1000:8.3f} ms, "
+                        f"true {true * 1000:8.3f} ms, {off * 100:+.2f}%{' TOO FAR' if bad else ''}"
+                    )
+            print(
+                f"concurrency {concurrency:2} {count} requests, client CPU {cpu / count * 1000:.2f} ms per request; "
+                f"server wrote its first token at p50 {known['written_p50'] * 1000:.3f} ms"
+            )
     return good
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Suite as Suite
     from pytest_toolcall.core.errors import CaseFileError as CaseFileError
     from pytest_toolcall.core.errors import EndpointError as EndpointError
+    from pytest_toolcall.core.errors import JudgeFailed as JudgeFailed
     from pytest_toolcall.core.errors import UsageError as UsageError
     from pytest_toolcall.core.messages import Message as Message
     from pytest_toolcall.core.replies import Exchange as Exchange
@@ -41,6 +42,7 @@ _EXPORTS = {
     "EndpointError": "core.errors",
     "Exchange": "core.replies",
     "ExpectedCall": "core.cases",
+    "JudgeFailed": "core.errors",
     "Message": "core.messages",
     "Reply": "core.replies",
     "Step": "core.cases",
@@ -64,6 +66,7 @@ __all__ = [
     "EndpointError",
     "Exchange",
     "ExpectedCall",
+    "JudgeFailed",
     "Message",
     "Reply",
     "Step",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import UNSET
@@ -67,12 +69,24 @@ def suite_of(path: Path) -> Suite:
     content of all files of that folder, so that a score is comparable only while none of them changed."""
     folder = path.resolve().parent
     name = folder.parent.name if folder.name == "evals" else folder.name
+    stamps = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            suffix = os.path.splitext(entry.name)[1].lower()
+            if suffix in _SUFFIXES and entry.is_file() and not entry.name.startswith("evals-report"):
+                status = entry.stat()
+                stamps.append((entry.name, status.st_mtime_ns, status.st_size))
+    return Suite(name or "evals", _version(folder, tuple(sorted(stamps))))
+
+
+@lru_cache(maxsize=64)
+def _version(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
+    """The hash of these files, computed again only when one has changed: every eval of a folder asks for it."""
     digest = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        if file.suffix.lower() in _SUFFIXES and file.is_file() and not file.name.startswith("evals-report"):
-            digest.update(f"{file.name}\0".encode())
-            digest.update(file.read_bytes())
-    return Suite(name or "evals", digest.hexdigest()[:12])
+    for name, _, _ in stamps:
+        digest.update(f"{name}\0".encode())
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()[:12]
 
 
 @dataclass(slots=True)

@@ -49,3 +49,7 @@ class EndpointError(ToolcallError):
         super().__init__(message)
         self.kind = kind
         self.status = status
+
+
+class JudgeFailed(ToolcallError):
+    """The judge model gave no verdict; the text says why. What it was to grade is *errored*, never failed."""

@@ -79,6 +79,15 @@ class PythonAgent:
     async def aclose(self) -> None:
         """Nothing is open."""
 
+    def request_body(
+        self, messages: Sequence[Message], tools: Sequence[Tool], params: Mapping[str, Json]
+    ) -> dict[str, Json]:
+        """What the function gets, as it is recorded."""
+        return {
+            "messages": encode_messages(messages, self.settings.quirks),
+            "tools": [tool.openai() for tool in tools],
+        }
+
     async def ask(
         self,
         messages: Sequence[Message],
@@ -90,10 +99,7 @@ class PythonAgent:
         headers: Mapping[str, str] | None = None,
     ) -> Exchange:
         """One answer of the agent. What it raises makes the trial errored, with the exception's own text."""
-        request: dict[str, Json] = {
-            "messages": encode_messages(messages, self.settings.quirks),
-            "tools": [tool.openai() for tool in tools],
-        }
+        request = self.request_body(messages, tools, params)
         self.ignored_params |= params.keys()
         started, clock = time.time(), time.perf_counter()
         error: EndpointError | None = None

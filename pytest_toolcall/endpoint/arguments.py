@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pytest_toolcall.core.jsontext import Json, JsonTextError, parse_json
+from pytest_toolcall.endpoint.envelope import MAX_VALUES, holds_too_much
 
 
 class Arguments(NamedTuple):
@@ -35,6 +36,8 @@ def read_arguments(given: Json, *, cut_off: bool = False, fragments: Sequence[st
         return _read_value(given)
     if given in ("", "null"):
         return Arguments(given, {})
+    if holds_too_much(given):
+        return Arguments(given, None, f"more than {MAX_VALUES} values")
     try:
         value = parse_json(given)
     except JsonTextError as error:

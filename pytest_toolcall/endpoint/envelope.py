@@ -6,7 +6,7 @@ import json
 
 from pytest_toolcall.core.jsontext import MAX_DEPTH, Json, depth
 
-MAX_VALUES = 4_000_000
+MAX_VALUES = 1_000_000
 """No honest answer holds more values. Text of the same length as numbers or empty lists takes 60 times its own size in
 memory, and seconds to walk."""
 
@@ -28,9 +28,14 @@ def decode_text(data: bytes) -> str:
     return data.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
+def holds_too_much(text: str) -> bool:
+    """Would this JSON hold more values than any honest answer? Counted by its marks, those in strings too."""
+    return len(text) > MAX_VALUES and sum(map(text.count, ",[{")) > MAX_VALUES
+
+
 def parse_envelope(text: str) -> Json:
     """JSON that may hold NaN, repeated keys or raw control characters. Raises `NotJson`."""
-    if len(text) > MAX_VALUES and sum(map(text.count, ",[{")) > MAX_VALUES:
+    if holds_too_much(text):
         raise NotJson(f"more than {MAX_VALUES} values")
     try:
         value = _decoder.decode(text)

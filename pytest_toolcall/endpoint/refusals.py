@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pytest_toolcall.core.jsontext import Json
 
@@ -37,7 +37,10 @@ MESSAGES: Mapping[str, str | None] = {
 _AUTO = ("auto", {"type": "auto"})
 """The one choice that can be left out, since it is what leaving it out means. A forced choice that is refused is an
 error: without it the question would be another one."""
-_STRICT = re.compile(r"\.strict\b|[\"'`]strict[\"'`]|\bstrict: ")
+_NESTED = {"strict": "tools", "disable_parallel_tool_use": "tool_choice"}
+_STRICT = re.compile(
+    r"\.strict\b|(?:parameter|field|argument|property|key)s?:? [\"'`]strict[\"'`]|[\"'`]strict[\"'`] (?:is|was) not"
+)
 """How a message names the member ``strict`` of a tool; the word alone also stands in complaints about schemas."""
 
 
@@ -78,17 +81,27 @@ def refused_parameter(
     error = body.get("error") if isinstance(body, Mapping) else None
     for holder in (error, body):
         if isinstance(holder, Mapping) and isinstance(holder.get("param"), str) and holder["param"]:
-            path = re.split(r"[.\[\]]+", holder["param"])
-            return next((name for name in (path[-1], path[0]) if name in candidates), None)
+            return _named_by(re.split(r"[.\[\]]+", holder["param"]), candidates)
     places = list(_places(body))
     if places:
-        return next((name for place in places for name in candidates if name in place), None)
+        return next(filter(None, (_named_by(place, candidates) for place in places)), None)
     message = "\n".join(_messages(body)) or text
     nested = next((name for name in candidates if name == "disable_parallel_tool_use" and name in message), None)
     if nested:
         return nested
     found = [(name in wanted, match.start(), name) for name in candidates for match in _mentions(name, message)]
     return min(found)[2] if found else None
+
+
+def _named_by(path: Sequence[Json], candidates: Collection[str]) -> str | None:
+    """The parameter that a path into the request names: its root, or its end for those that stand deeper inside. What
+    lies between is a schema's business, which may well describe an argument called ``seed``."""
+    parts = [part for part in path if isinstance(part, str) and part not in ("", "body")]
+    if not parts:
+        return None
+    if parts[-1] in _NESTED and parts[-1] in candidates and _NESTED[parts[-1]] == parts[0]:
+        return parts[-1]
+    return parts[0] if parts[0] in candidates else None
 
 
 def _mentions(name: str, message: str) -> Iterator[re.Match[str]]:

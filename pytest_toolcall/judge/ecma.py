@@ -1,7 +1,7 @@
 """Regular expressions as JavaScript writes them, for the ``regex`` assertions of evals.
 
-What the two languages say differently is rewritten (``judge/ecma_pattern.py``); what cannot be rewritten is refused with
-the reason, never run with another meaning (ECMA-262, "RegExp (Regular Expression) Objects").
+What the two languages say differently is rewritten (``judge/ecma_pattern.py``); what cannot be is refused with the
+reason, never run with another meaning (ECMA-262, "RegExp (Regular Expression) Objects").
 """
 
 from __future__ import annotations

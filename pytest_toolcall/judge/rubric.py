@@ -47,7 +47,7 @@ def read_rubric(name: str, text: str) -> Rubric:
             if heading:
                 criteria.append(Criterion(heading, tuple(points)))
             heading, points = found["name"], []
-            if not heading:
+            if not _key(heading):
                 raise RubricError("has a ## heading without a name")
         elif bullet := _BULLET.fullmatch(line):
             points.append(bullet["point"])
@@ -172,6 +172,14 @@ def fenced(transcript: Sequence[Line], marker: str) -> str:
         spoken.append(f"{line.role.capitalize()} [{tag}]: {line.text}{calls}".replace(marker, ""))
     material = "\n\n".join(spoken)
     return f"<<<{marker}>>>\n{material}\n<<<{marker}>>>"
+
+
+def unmarked(question: str) -> str:
+    """A question without its random marker, to be compared with one that was asked before."""
+    found = re.search(r"<<<([0-9a-f]{16,})>>>", question)
+    if found is None:
+        return question
+    return question.replace(found[1], "").replace(f" [{found[1][:TAG_LENGTH]}]:", ":")
 
 
 def read_fenced(question: str) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,7 @@ from pytest_toolcall.core.dialogues import (
     RubricFinding,
     Turn,
 )
-from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.errors import EndpointError, JudgeFailed
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.judge.arguments import Result
@@ -30,7 +30,7 @@ from pytest_toolcall.judge.dialogue import (
     trial_score,
 )
 from pytest_toolcall.play.conversation import Conversation, result_text
-from pytest_toolcall.play.grading import Grader, JudgeFailed
+from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.mock_tools import MockTools
 
 RESPONSES_A_TURN = 10

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pytest_toolcall.core.dialogues import Line, Rubric
-from pytest_toolcall.core.errors import EndpointError, ToolcallError
+from pytest_toolcall.core.errors import EndpointError, JudgeFailed
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply
@@ -29,9 +29,8 @@ from pytest_toolcall.play.conversation import Asks, Conversation, Record
 
 T = TypeVar("T")
 
-
-class JudgeFailed(ToolcallError):
-    """The judge gave no verdict; the text says why."""
+JUDGED = "#judge"
+"""Ends the name under which a judge's exchanges about a case are recorded."""
 
 
 class Grader:
@@ -48,7 +47,7 @@ class Grader:
     ) -> None:
         self.exchanges: list[Exchange] = []
         self._endpoint = endpoint
-        self._key = (f"{case}#judge", suite, trial)
+        self._key = (f"{case}{JUDGED}", suite, trial)
         self._record = record
         self._asked = 0
         self._refused = ""

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pytest_toolcall.core.errors import EndpointError
-from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.recordings import ExchangeKey
 from pytest_toolcall.endpoint.settings import EndpointSettings
+from pytest_toolcall.judge.rubric import unmarked
 from pytest_toolcall.play.conversation import Asks, Record
+from pytest_toolcall.play.grading import JUDGED
 
 
 @dataclass(slots=True)
@@ -127,4 +129,7 @@ class Guarded:
             return True
         now = encode(messages, tools, params)
         asked = ("messages", "input", "system", "tools")
+        if key.case.endswith(JUDGED):  # another judge is asked again; the marker is another one each time
+            named = (*asked, "model")
+            return all(unmarked(dumps(now.get(name))) == unmarked(dumps(earlier.get(name))) for name in named)
         return all(now.get(name) == earlier.get(name) for name in asked)

@@ -101,12 +101,11 @@ class CaseItem(pytest.Item):
 
     def _shown(self, failed: CaseFailed) -> ReprExceptionInfo:
         """In the form of an exception, the only one that keeps its message in pytest's summary and through xdist."""
-        from pytest_toolcall.report.terminal import printable
-
         text = self._side_by_side(failed)
         return native_failure(text, self.path, self.case.source.line, str(failed))
 
     def _side_by_side(self, failed: CaseFailed) -> str:
+        from pytest_toolcall.plugin.dialogue_lines import dialogue_lines
         from pytest_toolcall.report.terminal import printable, step_report
 
         lines = [
@@ -123,7 +122,10 @@ class CaseItem(pytest.Item):
                 continue
             if len(failed.trials) > 1:
                 lines += ["", f"trial {number + 1} of {len(failed.trials)}"]
-            lines += step_report(len(trial.steps), len(self.case.steps), trial.steps[-1])
+            if trial.dialogue is not None:
+                lines += dialogue_lines(trial)
+            else:
+                lines += step_report(len(trial.steps), len(self.case.steps), trial.steps[-1])
         if shown > 3:
             lines += ["", f"{shown - 3} more failed trials"]
         return "\n".join(lines)

@@ -62,7 +62,11 @@ def write_outputs(session: ToolcallSession, report: RunReport, directory: Path |
     from pytest_toolcall.report.run_json import write_text
 
     problems = []
-    if directory is not None:
+    if directory is not None and report.perf is not None:
+        from pytest_toolcall.report.perf import write_perf
+
+        problems += write_perf(report, directory)
+    if directory is not None and report.cases:
         from pytest_toolcall.report.comparison import render_comparison
         from pytest_toolcall.report.html import render_html
         from pytest_toolcall.report.kept import runs_under
@@ -75,10 +79,6 @@ def write_outputs(session: ToolcallSession, report: RunReport, directory: Path |
             (directory.parent / "comparison.md", render_comparison(runs, broken)),
         ):
             problems.append(write_text(path, text, encoding="utf-8"))
-        if report.perf is not None:
-            from pytest_toolcall.report.perf import write_perf
-
-            problems += write_perf(report, directory)
     if session.options.evals_report:
         from pytest_toolcall.report.evals import write_evals
 

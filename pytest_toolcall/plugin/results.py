@@ -151,7 +151,6 @@ class Results:
     def verdict(self) -> list[str]:
         """What makes the session fail beside failed items: too many errored cases, gates that do not hold."""
         from pytest_toolcall.score.gates import parse_gate
-
         from pytest_toolcall.score.perf_record import errored_lines
 
         problems = errored_lines(list(self.points.values()))
@@ -176,9 +175,8 @@ class Results:
 
     def write(self) -> None:
         """Write the run's files. What cannot be written is told, and costs nothing else."""
-        from pytest_toolcall.report.run_json import render, render_cases, write_text
-
         from pytest_toolcall.plugin.outputs import compared_lines, write_outputs
+        from pytest_toolcall.report.run_json import render, render_cases, write_text
 
         report = self.report()
         self._compared = compared_lines(self.session, report)

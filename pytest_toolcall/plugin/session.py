@@ -95,7 +95,7 @@ class ToolcallSession:
 
     @cached_property
     def endpoints(self) -> tuple[str, ...]:
-        """The models under test, each once, however many ways it is asked; those of a comparison where none is named."""
+        """The models under test, each once, in however many ways it is asked; without a name those of a comparison."""
         compared = tuple(dict.fromkeys(name for pair in self.options.compare_spec for name in pair))
         return self.options.models or compared or (tuple(self.request.models) if self.options.models_file else ())
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
+from functools import partial
+from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pytest_toolcall.report import perf
 from pytest_toolcall.report.run_json import RunReport
@@ -127,21 +130,27 @@ def write_textfile(report: RunReport, path: Path) -> str:
 def push(report: RunReport, url: str, instance: str) -> str:
     """Replace what the pushgateway holds of this job and ``instance`` (the model, or ``multi``); returns why not.
 
-    What is told of a failure never holds the address's user and password.
+    A user and password in the address are sent as basic authentication, and never told.
     """
     from prometheus_client import push_to_gateway
+    from prometheus_client.exposition import basic_auth_handler, default_handler
 
-    parts = urlsplit(url if "://" in url else f"//{url}")
-    shown = f"{parts.hostname or 'it'}{f':{parts.port}' if _port(url) else ''}"
+    handler: Any = default_handler
     try:
-        push_to_gateway(url, JOB, registry(report), grouping_key={"instance": label(instance)}, timeout=PUSH_TIMEOUT_S)
-    except (OSError, ValueError) as error:
-        return f"cannot push to the Prometheus pushgateway at {shown}: {getattr(error, 'reason', None) or error}"
-    return ""
-
-
-def _port(url: str) -> int | None:
-    try:
-        return urlsplit(url if "://" in url else f"//{url}").port
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        host = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+        if parts.username is not None:
+            handler = partial(
+                basic_auth_handler, username=unquote(parts.username), password=unquote(parts.password or "")
+            )
+        address = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
     except ValueError:
-        return None
+        return "cannot push to the Prometheus pushgateway: its address cannot be read"
+    key = {"instance": label(instance)}
+    try:
+        push_to_gateway(address, JOB, registry(report), grouping_key=key, timeout=PUSH_TIMEOUT_S, handler=handler)
+    except HTTPError as error:
+        return f"cannot push to the Prometheus pushgateway at {host}: {error}"
+    except (OSError, HTTPException) as error:
+        return f"cannot push to the Prometheus pushgateway at {host}: {getattr(error, 'reason', None) or error}"
+    return ""

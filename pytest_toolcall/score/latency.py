@@ -79,7 +79,8 @@ def _rates(measurement: Measurement, point: Point) -> dict[str, float]:
     if not samples:
         return {}
     answered = [sample for sample in samples if not sample.error]
-    wall = sum(map(wall_s, measurement.repeats))
+    # A comparison asks two endpoints in turns, so its wall time says nothing of one of them.
+    wall = 0.0 if point.dimension == "compare" else sum(map(wall_s, measurement.repeats))
     found = {"error_share": 1 - len(answered) / len(samples)}
     if speeds := known(map(decode_speed, answered)):
         found["tokens_per_s"] = quantile(speeds, 0.5)

@@ -223,6 +223,8 @@ def tool_costs(points: Sequence[PointRecord]) -> list[ToolCost]:
         if point.dimension == "tools" and point.figures:
             groups.setdefault((point.model, point.sweep), []).append(point)
     for (model, sweep), found in groups.items():
+        if len(found) < 2:
+            continue
         ordered = sorted(found, key=lambda point: int(point.value))
         least = ordered[0]
         costs += [

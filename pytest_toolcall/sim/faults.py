@@ -87,7 +87,7 @@ def extra_call(situation: Situation, _: str = "") -> SimAnswer:
     right = reference(situation)
     if not right.calls and expected_calls(situation.case):
         return right
-    wanted = {call.name for call in (*right.calls, *expected_calls(situation.case))}
+    wanted = {call.name for call in right.calls} | {call.name for call in expected_calls(situation.case)}
     tools = sorted(situation.case.tools, key=lambda tool: tool.name in wanted)
     if not tools:
         return right

@@ -63,7 +63,7 @@ def test_first_case_passes_and_fails_as_told(project: pytest.Pytester) -> None:
 
 def test_run_can_be_replayed(project: pytest.Pytester) -> None:
     project.runpytest_subprocess("cases/mine.yaml", "--model", "sim:wrong-value")
-    (run,) = (project.path / "reports").iterdir()
+    (run,) = (path for path in (project.path / "reports").iterdir() if path.is_dir())
     result = project.runpytest_subprocess(
         "cases/mine.yaml", "--model", f"replay:reports/{run.name}", "--toolcall-reports", "none"
     )
@@ -103,7 +103,7 @@ def test_models_file_is_read(tmp_path: Path) -> None:
 
 def test_tables_name_every_option_provider_and_simulated_model() -> None:
     assert [option.name for option in OPTIONS if f"| `--toolcall-{option.name}" not in README] == []
-    told = set(re.findall(r"`([a-z]+)(?::MODEL[^`]*)?`", README))
+    told = set(re.findall(r"`([a-z-]+)(?::MODEL[^`]*)?`", README))
     assert set(builtin_providers()) - told == set()
     assert [name for name in FAULTS if f"`{name}`" not in README and f"sim:{name}" not in README] == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -28,8 +29,6 @@ def test_mutated_answers_are_all_classified() -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_the_answers_that_mutations_start_from_are_calls(wire: str) -> None:
-    import json
-
     body, events = SEEDS[wire]
     assert classify(wire, False, 200, json.dumps(body).encode()) == "call"
     assert classify(wire, True, 200, b"".join(lines_of(events))) == "call"
@@ -38,8 +37,6 @@ def test_the_answers_that_mutations_start_from_are_calls(wire: str) -> None:
 @pytest.mark.parametrize("wire", WIRES)
 @given(value=VALUES, streamed=st.booleans(), data=st.data())
 def test_any_value_in_any_place_is_classified(wire: str, value: Any, streamed: bool, data: st.DataObject) -> None:
-    import json
-
     body, events = json.loads(json.dumps(SEEDS[wire]))
     holder: Any = data.draw(st.sampled_from(events)) if streamed else body
     while isinstance(holder, dict) and holder:
@@ -61,6 +58,6 @@ def test_nesting_without_end_is_errored(wire: str) -> None:
 
 def test_large_bodies_cost_no_more_than_their_size() -> None:
     for name, wire, streamed, data in big_bodies(4 * 2**20):
-        started = time.perf_counter()
+        started = time.process_time()
         assert classify(wire, streamed, 200, data) in OUTCOMES, name
-        assert time.perf_counter() - started < 2, name
+        assert time.process_time() - started < 1, name

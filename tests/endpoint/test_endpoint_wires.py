@@ -14,7 +14,15 @@ from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint import Endpoint, EndpointSettings, ExchangeKey, ReplayEndpoint, builtin_providers, resolve
+from pytest_toolcall.endpoint import (
+    Endpoint,
+    EndpointSettings,
+    ExchangeKey,
+    ReplayEndpoint,
+    builtin_providers,
+    read_models_file,
+    resolve,
+)
 from tests.endpoint.loopback import Received, Scripted, answer_events, answer_json, completion, loopback
 from tests.endpoint.wire_answers import (
     function_call,
@@ -196,6 +204,9 @@ async def test_a_refused_parameter_is_left_out_once_remembered_and_reported(
         ("messages", {"tool_choice": "required"}, anthropic_error("tool_choice: not with thinking")),
         ("messages", {"max_tokens": 9}, anthropic_error("max_tokens: 9 is too few")),
         ("responses", {}, openai_error("schema: with strict mode every property is required", None)),
+        ("responses", {}, openai_error("With strict: true, 'strict' schemas close every object.", None)),
+        ("chat", {"seed": 3}, openai_error("bad schema", "tools[0].function.parameters.properties.seed")),
+        ("chat", {"seed": 3}, {"detail": [{"loc": ["body", "tools", 0, "function", "seed"], "msg": "bad"}]}),
     ],
 )
 async def test_what_the_question_cannot_do_without_is_never_dropped(
@@ -217,3 +228,11 @@ def test_providers_of_the_other_wires_are_named_after_them() -> None:
 def test_the_wire_option_holds_for_models_that_name_none() -> None:
     assert resolve("m", base_url="http://localhost", environ={}, wire="messages").wire == "messages"
     assert resolve("m", base_url="http://localhost", environ={}).wire == "chat"
+
+
+def test_a_key_in_the_models_file_headers_is_enough_under_either_name(tmp_path: Path) -> None:
+    path = tmp_path / "models.json"
+    headers = {"X-Api-Key": "k-123456"}
+    entry = {"provider": "anthropic-messages", "base_url": "https://gw.example/v1", "headers": headers}
+    path.write_text(json.dumps({"models": {"m": entry}}))
+    assert resolve("m", models=read_models_file(path), environ={}).api_key == ""

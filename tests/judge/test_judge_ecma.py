@@ -1,6 +1,8 @@
-"""JavaScript's regular expressions: what they find is what JavaScript finds (compared with Node), the rest is refused."""
+"""JavaScript's regular expressions: what they find is what Node finds, and the rest is refused."""
 
 from __future__ import annotations
+
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -120,10 +122,8 @@ def test_a_search_that_takes_too_long_is_no_match(monkeypatch: pytest.MonkeyPatc
 
 @given(st.text(alphabet="ab\\/[](){}<>?*+|^$.-,:=!&~dDwWsSbBkpuxc0127Pinmé\n", max_size=14), st.text(max_size=6))
 def test_no_pattern_crashes(pattern: str, text: str) -> None:
-    try:
+    with suppress(PatternError):
         assert matches(pattern, text) in (True, False)
-    except PatternError as error:
-        assert str(error)
 
 
 @given(st.text(max_size=20))

@@ -25,7 +25,7 @@ from pytest_toolcall.judge.rubric import (
 
 GOOD = {"passed": True, "score": 0.9, "reason": "polite"}
 RUBRIC = read_rubric("r.md", "# Manners\n\n## Tone\n- friendly\n\n## `Length` #\n- short\n")
-GRADED = {
+GRADED: dict[str, Any] = {
     "criteria": [
         {"name": "Tone", "passed": True, "explanation": "warm"},
         {"name": "Length", "passed": False, "explanation": "long"},
@@ -36,7 +36,10 @@ MARKER = "0123456789abcdef01234567"
 
 
 def test_each_second_level_heading_is_a_criterion_with_its_bullets_nested_ones_too() -> None:
-    text = "# Title\nIntro\n- of no criterion\n\n## Form ##\n- first\n  * nested\n1. numbered\n\n### Deeper\n+ plus\n\n## C#\nprose\n"
+    text = (
+        "# Title\nIntro\n- of no criterion\n\n## Form ##\n- first\n  * nested\n1. numbered\n\n"
+        "### Deeper\n+ plus\n\n## C#\nprose\n"
+    )
     rubric = read_rubric("x.md", text)
     assert [(one.name, one.points) for one in rubric.criteria] == [
         ("Form", ("first", "nested", "numbered", "plus")),
@@ -46,7 +49,10 @@ def test_each_second_level_heading_is_a_criterion_with_its_bullets_nested_ones_t
 
 
 def test_windows_line_ends_and_code_fences_change_nothing() -> None:
-    text = "## A\r\n- one\r\n```md\r\n## Not a heading\r\n~~~\r\n- not a bullet\r\n```\r\n````\r\n```\r\n## Nor this\r\n````\r\n## B\r\n- two\r\n"
+    text = (
+        "## A\r\n- one\r\n```md\r\n## Not a heading\r\n~~~\r\n- not a bullet\r\n```\r\n"
+        "````\r\n```\r\n## Nor this\r\n````\r\n## B\r\n- two\r\n"
+    )
     assert [(one.name, one.points) for one in read_rubric("x.md", text).criteria] == [("A", ("one",)), ("B", ("two",))]
 
 
@@ -160,7 +166,7 @@ def test_a_grade_is_read_from_the_call_or_from_json_that_is_the_whole_answer(rep
         (called({**GOOD, "score": 90}), "not from 0 to 1"),
         (called({**GOOD, "score": -0.1}), "not from 0 to 1"),
         (called({**GOOD, "reason": None}), "'reason'.*wrong type"),
-        (called(GOOD, "submit_rubric_grades"), "called 'submit_rubric_grades'"),
+        (called(GOOD, "submit_grades"), "called 'submit_grades'"),
         (called(GOOD, "refund"), "called 'refund'"),
         (Reply(called(GOOD).calls * 2), "made 2 calls"),
         (Reply((ToolCall("submit_grade", "{", None, "not JSON"),)), "cannot be read: not JSON"),
@@ -173,13 +179,13 @@ def test_anything_else_is_no_verdict(reply: Reply, reason: str) -> None:
 
 
 def test_criteria_are_found_by_heading_whatever_their_order_case_and_emphasis() -> None:
-    turned = {**GRADED, "criteria": [{**GRADED["criteria"][1], "name": "## LENGTH"}, GRADED["criteria"][0]]}  # type: ignore[index,dict-item]
-    grade = read_rubric_grade(called(turned, "submit_rubric_grade"), RUBRIC)
+    turned = {**GRADED, "criteria": [{**GRADED["criteria"][1], "name": "## LENGTH"}, GRADED["criteria"][0]]}
+    grade = read_rubric_grade(called(turned, "submit_grades"), RUBRIC)
     assert grade.score == 0.5
     assert [(one.name, one.passed) for one in grade.criteria] == [("Tone", True), ("`Length`", False)]
 
 
-TONE, LENGTH = GRADED["criteria"]  # type: ignore[misc]
+TONE, LENGTH = GRADED["criteria"]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +193,7 @@ TONE, LENGTH = GRADED["criteria"]  # type: ignore[misc]
     [
         ([TONE], "'`Length`' is not graded"),
         ([], "'Tone' is not graded"),
-        ([TONE, LENGTH, {**LENGTH, "name": "Style"}], "'Style', which is no criterion"),
+        ([TONE, LENGTH, {**LENGTH, "name": "Style"}], "'style', which is no criterion"),
         ([TONE, {**TONE, "passed": False}, LENGTH], "grades 'Tone' twice"),
         ([TONE, {"name": "Length", "passed": True}], "lacks 'explanation'"),
         (["Tone", "Length"], "no object"),
@@ -196,4 +202,4 @@ TONE, LENGTH = GRADED["criteria"]  # type: ignore[misc]
 )
 def test_a_rubric_half_graded_or_graded_by_other_criteria_is_no_verdict(criteria: Any, reason: str) -> None:
     with pytest.raises(UnreadableVerdict, match=reason):
-        read_rubric_grade(called({"criteria": criteria, "score": 1}, "submit_rubric_grade"), RUBRIC)
+        read_rubric_grade(called({"criteria": criteria, "score": 1}, "submit_grades"), RUBRIC)

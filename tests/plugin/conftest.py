@@ -10,6 +10,7 @@ import pkgutil
 import anyio._backends._asyncio  # noqa: F401
 import httpcore2  # noqa: F401
 import httpx2  # noqa: F401
+import jinja2  # noqa: F401
 import jsonschema  # noqa: F401
 import msgspec  # noqa: F401
 import pytest

@@ -47,8 +47,9 @@ def test_reference_model_passes_and_the_table_is_printed(pytester: pytest.Pytest
 def test_run_directory_holds_recording_cases_and_report(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path)
     pytester.runpytest("cases", "--model", "sim:reference", "--toolcall-json", "out.json")
-    (run,) = (pytester.path / "reports").iterdir()
-    assert {path.name for path in run.iterdir()} == {"recording.jsonl", "cases.jsonl", "run.json"}
+    (run,) = (path for path in (pytester.path / "reports").iterdir() if path.is_dir())
+    files = {"recording.jsonl", "cases.jsonl", "run.json", "report.md", "report.html"}
+    assert {path.name for path in run.iterdir()} == files
     report = run_report(run / "run.json")
     assert report == run_report(pytester.path / "out.json")
     assert [json.loads(line) for line in (run / "cases.jsonl").read_text().splitlines()] == report["cases"]
@@ -162,14 +163,14 @@ def test_xdist_gives_the_same_figures(pytester: pytest.Pytester, arguments: list
     alone, shared = run_report(pytester.path / "alone.json"), run_report(pytester.path / "shared.json")
     assert figures(shared) == figures(alone)
     assert shared["complete"] is True
-    runs = sorted((pytester.path / "reports").iterdir())
+    runs = sorted(path for path in (pytester.path / "reports").iterdir() if path.is_dir())
     assert any(path.name.startswith("recording-gw") for path in runs[-1].iterdir())
 
 
 def test_replay_judges_a_recording_without_asking_anybody(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path)
     pytester.runpytest("cases", "--model", "sim:dropped-call", "--toolcall-json", "live.json")
-    (run,) = (pytester.path / "reports").iterdir()
+    (run,) = (path for path in (pytester.path / "reports").iterdir() if path.is_dir())
     replayed = f"replay:{run.relative_to(pytester.path)}"
     pytester.runpytest("cases", "--model", replayed, "--toolcall-json", "replay.json", "--toolcall-reports", "none")
     live, again = run_report(pytester.path / "live.json"), run_report(pytester.path / "replay.json")

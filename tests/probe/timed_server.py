@@ -161,6 +161,8 @@ class Connection(asyncio.Protocol):
             server.truth.clear()
             server.epoch = None
             self.send("200 OK", "application/json", "{}")
+        elif path == b"/health":
+            self.send("200 OK", "application/json", "{}")
         elif path == b"/v1/models":
             listing = {"object": "list", "data": [{"id": server.times.model, "object": "model"}]}
             self.send("200 OK", "application/json", json.dumps(listing))
@@ -257,19 +259,24 @@ def timed_server(times: Times) -> Iterator[tuple[str, Server]]:
     """Base URL and state of a server on a thread of its own."""
     server = Server(times)
     loop = asyncio.new_event_loop()
-    listening = loop.run_until_complete(listen(server))
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
+    listening = asyncio.run_coroutine_threadsafe(listen(server), loop).result()
     try:
         yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1", server
     finally:
+        asyncio.run_coroutine_threadsafe(_stop(listening), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
-        listening.close()
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
         loop.close()
+
+
+async def _stop(listening: asyncio.Server) -> None:
+    listening.close()
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _serve(times: Times, port: int) -> None:
@@ -283,6 +290,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
     for name, default in asdict(Times()).items():
-        parser.add_argument(f"--{name.removesuffix('_s').replace('_', '-')}", type=type(default), default=default, dest=name)
+        option = f"--{name.removesuffix('_s').replace('_', '-')}"
+        parser.add_argument(option, type=type(default), default=default, dest=name)
     given = vars(parser.parse_args())
     asyncio.run(_serve(Times(**{name: value for name, value in given.items() if name != "port"}), given["port"]))
