@@ -64,6 +64,7 @@ FORMATS: tuple[Format, ...] = (
     _format("evals", "evals", "name turns"),
     _format("native", "native", "cases", "suite version", "id expect", "id steps"),
     _format("perf", "perf", "sweeps"),
+    _format("spec", "spec", "rules"),
     _format("toolbox", "toolbox", "tools"),
     _format("bfcl", "bfcl", "id question function", file_name=r"BFCL_v\d+_.+\.jsonl?"),
     _format("transcripts", "transcripts", "data_index request response"),

@@ -83,8 +83,8 @@ class ModelSummary(msgspec.Struct, frozen=True):
     """Everything that a table says of one model.
 
     ``pass_rate`` is passed trials over scored trials, ``mean_score`` the mean of their scores. ``pass_at_k`` and
-    ``pass_hat_k`` map k to its value and are empty unless some case was tried more than once. ``trials_never_differed``:
-    the trials of every case gave the same answers, so that they say no more than one would.
+    ``pass_hat_k`` map k to its value and are empty unless some case was tried more than once.
+    ``trials_never_differed``: the trials of every case gave the same answers, so that they say no more than one would.
     """
 
     simulated: bool

@@ -121,7 +121,7 @@ def test_a_broken_line_names_file_and_line(tmp_path: Path, entry: Any, message: 
 )
 async def test_a_response_of_the_wrong_shape_names_file_and_line(tmp_path: Path, response: Any) -> None:
     replay = ReplayEndpoint(write(tmp_path, {"case": "c1", "response": response}))
-    with pytest.raises(UsageError, match=r"recording\.jsonl:1: response"):
+    with pytest.raises(EndpointError, match=r"recording\.jsonl:1: response"):
         await ask(replay)
 
 

@@ -253,9 +253,14 @@ def test_compare_shows_the_change_since_the_named_or_the_latest_run(pytester: py
     for name in (run.name, f"reports/{run.name}", f"reports/{run.name}/run.json"):
         result = go(pytester, "cases", "--model", "sim:reference", "--toolcall-compare", name)
         result.stdout.fnmatch_lines(
-            [f"compared with {run.name}*", "sim:wrong-value, now sim:reference", "Overall*20.0%*100.0%*+80.0*4 / 0*0.125",
-             "over 5 cases scored in both runs*", "now passing: small two"]
-        )  # fmt: skip
+            [
+                f"compared with {run.name}*",
+                "sim:wrong-value, now sim:reference",
+                "Overall*20.0%*100.0%*+80.0*4 / 0*0.125",
+                "over 5 cases scored in both runs*",
+                "now passing: small two",
+            ]
+        )
     latest = go(pytester, "cases", "--model", "sim:wrong-value", "--toolcall-compare", "latest")
     latest.stdout.fnmatch_lines([f"compared with {run.name}*", "Overall*20.0%*20.0%*+0.0*0 / 0*1.000"])
 

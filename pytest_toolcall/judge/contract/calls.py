@@ -61,7 +61,7 @@ def check_leak(exchange: Exchange, found: Findings) -> None:
 
 def check_choice(exchange: Exchange, found: Findings, *, cut: bool) -> None:
     """What ``tool_choice`` and the limit to one call demand. An answer cut before any content shows nothing."""
-    mode, named, single = wanted(exchange)
+    mode, named, single = wanted(exchange.request)
     names = [call.name for call in found.calls]
     silent = not found.text and cut
     if mode == "none" and names:
@@ -71,21 +71,18 @@ def check_choice(exchange: Exchange, found: Findings, *, cut: bool) -> None:
     if mode == "named":
         if not names and not silent:
             found.broken("tool_choice-named", f"tool_choice demands {named!r}, and there is no call", found.text)
-        other = [name for name in names if name != named and isinstance(name, str) and name in tool_names_of(exchange)]
+        offered = tool_names(exchange.request)
+        other = [name for name in names if name != named and isinstance(name, str) and name in offered]
         if other:
             found.broken("tool_choice-named", f"tool_choice demands {named!r}, and {other[0]!r} is called", names)
     if single and len(names) > 1:
         found.broken("parallel-false", f"at most one call was allowed, and there are {len(names)}", names)
 
 
-def tool_names_of(exchange: Exchange) -> list[str]:
-    return tool_names(exchange.request)
-
-
-def wanted(exchange: Exchange) -> tuple[str, str, bool]:
+def wanted(request: Mapping[str, Json]) -> tuple[str, str, bool]:
     """What a request says of calls: none, auto, required or named; the name; whether more than one is forbidden."""
-    choice = exchange.request.get("tool_choice")
-    single = exchange.request.get("parallel_tool_calls") is False
+    choice = request.get("tool_choice")
+    single = request.get("parallel_tool_calls") is False
     if isinstance(choice, Mapping):
         single = single or choice.get("disable_parallel_tool_use") is True
         kind, inner = choice.get("type"), choice.get("function")

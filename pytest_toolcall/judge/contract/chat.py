@@ -119,7 +119,7 @@ def _check_call(call: Json, found: Findings, *, cut: bool, rule: str) -> None:
 
 def _check_end(exchange: Exchange, found: Findings) -> None:
     """``tool_calls`` exactly where there are calls; a call that was forced by name may end with ``stop``."""
-    mode, _, _ = wanted(exchange)
+    mode, _, _ = wanted(exchange.request)
     if found.finish == "tool_calls" and not found.calls:
         found.broken("finish_reason-needs-calls", "finish_reason is tool_calls, and there is no call")
     if found.finish == "stop" and found.calls and mode != "named":

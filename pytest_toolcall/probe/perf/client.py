@@ -7,10 +7,13 @@ the whole load is over (``reading.py``), so that the parsing of one stream does 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from time import perf_counter
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+import h11
 import httpx2
 
 from pytest_toolcall import __version__
@@ -24,27 +27,11 @@ from pytest_toolcall.endpoint.recordings import RawAnswer
 from pytest_toolcall.endpoint.refusals import Adaptation, refused_parameter
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.endpoint.wires import wire_named
+from pytest_toolcall.probe.perf.connection import Capture, Connections
 
 _LIMITS = httpx2.Limits(max_connections=10_000, max_keepalive_connections=1_000, keepalive_expiry=4.0)
 _REFUSING_STATUS = frozenset({400, 422})
 _MOST_REFUSALS = 8
-
-
-@dataclass(slots=True)
-class Capture:
-    """One request as it went by: chunks of the answer with the time each came, on the monotonic clock, in seconds."""
-
-    intended_s: float
-    sent_s: float
-    status: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
-    chunks: list[tuple[float, bytes]] = field(default_factory=list)
-    ended_s: float = 0.0
-    error: str = ""
-
-    @property
-    def body(self) -> bytes:
-        return b"".join(chunk for _, chunk in self.chunks)
 
 
 class PerfClient:
@@ -64,15 +51,21 @@ class PerfClient:
             **self.wire.headers(settings.api_key),
             **{name.lower(): value for name, value in settings.headers.items()},
         }
-        self.http = httpx2.AsyncClient(
-            limits=_LIMITS,
-            timeout=httpx2.Timeout(settings.timeout_s, pool=None),
-            follow_redirects=False,
-            trust_env=not settings.loopback,
-        )
+        self._connections: Connections | None = None
+        self._http: httpx2.AsyncClient | None = None
+        if _needs_proxy(settings):
+            self._http = httpx2.AsyncClient(
+                limits=_LIMITS, timeout=httpx2.Timeout(settings.timeout_s, pool=None), follow_redirects=False
+            )
+        else:
+            tls = httpx2.create_ssl_context() if self._url.startswith("https:") else None
+            self._connections = Connections(self._url, self._headers, tls)
 
     async def aclose(self) -> None:
-        await self.http.aclose()
+        if self._connections is not None:
+            self._connections.close()
+        if self._http is not None:
+            await self._http.aclose()
 
     def prepare(self, messages: list[Message], tools: list[Tool], params: Mapping[str, Json]) -> bytes:
         """The body of a request, made before the clock runs, in the form that the endpoint takes."""
@@ -104,23 +97,44 @@ class PerfClient:
             raise EndpointError("status", f"HTTP {capture.status}: {said}", status=capture.status)
         return capture
 
+    async def ready(self, count: int) -> None:
+        """Open connections for so many requests at once; one that cannot be opened is told by its request later."""
+        if self._connections is not None:
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(self.settings.timeout_s):
+                    await self._connections.open(count)
+
     async def send(self, content: bytes, intended_s: float) -> Capture:
         """Send one request and keep what comes, each chunk with its time."""
         capture = Capture(intended_s, perf_counter())
-        keep = capture.chunks.append
         try:
-            async with (
-                asyncio.timeout(self.settings.timeout_s),
-                self.http.stream("POST", self._url, content=content, headers=self._headers) as response,
-            ):
-                capture.status = response.status_code
-                capture.headers = {name.lower(): value for name, value in response.headers.items()}
-                plain = "content-encoding" not in capture.headers
-                async for chunk in response.aiter_raw() if plain else response.aiter_bytes():
-                    keep((perf_counter(), chunk))
+            async with asyncio.timeout(self.settings.timeout_s):
+                if self._connections is not None:
+                    await self._connections.send(content, capture)
+                else:
+                    await self._send_by_proxy(content, capture)
+            if capture.headers.get("content-encoding", "identity") != "identity":
+                capture.error = "the answer is compressed, though it was asked for without"
         except (TimeoutError, httpx2.TimeoutException):
             capture.error = f"no whole answer within {self.settings.timeout_s:g} s"
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, h11.RemoteProtocolError, OSError) as error:
             capture.error = f"{type(error).__name__}: {clean(self.redactor.text(str(error)))}".removesuffix(": ")
         capture.ended_s = perf_counter()
         return capture
+
+    async def _send_by_proxy(self, content: bytes, capture: Capture) -> None:
+        """Through the whole HTTP client, which knows proxies."""
+        assert self._http is not None
+        async with self._http.stream("POST", self._url, content=content, headers=self._headers) as response:
+            capture.status = response.status_code
+            capture.headers = {name.lower(): value for name, value in response.headers.items()}
+            async for chunk in response.aiter_raw():
+                capture.chunks.append((perf_counter(), chunk))
+
+
+def _needs_proxy(settings: EndpointSettings) -> bool:
+    """Whether the environment names a proxy for this address."""
+    parts = urlsplit(settings.base_url)
+    proxies = getproxies()
+    named = parts.scheme in proxies or "all" in proxies
+    return named and not settings.loopback and not proxy_bypass(parts.hostname or "")

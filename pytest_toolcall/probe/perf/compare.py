@@ -5,7 +5,8 @@ from __future__ import annotations
 from time import perf_counter
 
 from pytest_toolcall.core.perf import Measurement, Point
-from pytest_toolcall.probe.perf.client import Capture, PerfClient
+from pytest_toolcall.probe.perf.client import PerfClient
+from pytest_toolcall.probe.perf.connection import Capture
 from pytest_toolcall.probe.perf.load import SHORT, quiet
 from pytest_toolcall.probe.perf.prompts import Calibration, question, wanted_tool
 from pytest_toolcall.probe.perf.reading import sample_of

@@ -11,7 +11,8 @@ from time import perf_counter
 
 from pytest_toolcall.core.perf import Measurement, Point
 from pytest_toolcall.endpoint.settings import EndpointSettings
-from pytest_toolcall.probe.perf.client import Capture, PerfClient
+from pytest_toolcall.probe.perf.client import PerfClient
+from pytest_toolcall.probe.perf.connection import Capture
 from pytest_toolcall.probe.perf.prompts import Calibration, Question, offsets, question, wanted_tool
 from pytest_toolcall.probe.perf.reading import sample_of
 from pytest_toolcall.probe.perf.server import Watch
@@ -20,7 +21,7 @@ _FEW, _MANY = 20, 220
 SHORT = 16
 """Output tokens of requests that are not measured; some APIs take no smaller limit."""
 _BURST = 16
-"""At an open loop the warm-up is a closed one, of no more than this many in flight."""
+"""At an open loop the warm-up is a closed one with so many in flight, and so many connections are open beforehand."""
 
 
 @asynccontextmanager
@@ -74,7 +75,9 @@ async def measure(client: PerfClient, point: Point, calibration: Calibration) ->
         for repeat in range(point.repeats):
             asked = [question(point, 1 + repeat * total + number, words) for number in range(total)]
             bodies = [client.prepare(one.messages, one.tools, one.params) for one in asked]
-            await _closed(client, bodies[: point.warmup], min(point.concurrency, point.warmup, _BURST))
+            at_once = _BURST if point.open_loop else point.concurrency
+            await _closed(client, bodies[: point.warmup], at_once)
+            await client.ready(min(at_once, point.requests))
             if repeat == 0:
                 await watch.begin()
             measured = bodies[point.warmup :]

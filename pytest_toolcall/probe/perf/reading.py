@@ -17,7 +17,7 @@ from pytest_toolcall.endpoint.faults import clean
 from pytest_toolcall.endpoint.recordings import RawAnswer
 from pytest_toolcall.endpoint.sse import MAX_BODY_BYTES, Event, ends_complete_line, split_lines
 from pytest_toolcall.endpoint.wires import Wire
-from pytest_toolcall.probe.perf.client import Capture
+from pytest_toolcall.probe.perf.connection import Capture
 
 _HEADERS = {"content-type": "text/event-stream; charset=utf-8"}
 

@@ -1,0 +1,144 @@
+"""Sends what a rule wants sent, byte for byte, and keeps what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from time import time
+
+import httpx2
+
+from pytest_toolcall import __version__
+from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.core.spec import SpecItem, SpecRequest, SpecWire
+from pytest_toolcall.endpoint.faults import Redactor, clean
+from pytest_toolcall.endpoint.leaks import leaks_call
+from pytest_toolcall.endpoint.recordings import Recorder
+from pytest_toolcall.endpoint.settings import EndpointSettings
+from pytest_toolcall.endpoint.sse import MAX_BODY_BYTES
+from pytest_toolcall.endpoint.wires import wire_named
+from pytest_toolcall.judge.contract import Exchange
+
+_AGAIN = frozenset({429, 500, 502, 503, 504, 529})
+"""Statuses asked once more: an endpoint's hiccup breaks no rule, one that comes twice may."""
+
+
+class SpecClient:
+    """Asks one endpoint. The same request is sent once, however many rules look at its answer."""
+
+    def __init__(
+        self,
+        settings: EndpointSettings,
+        *,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        record: Recorder | None = None,
+        pause_s: float = 1.0,
+    ) -> None:
+        self.settings = settings
+        self._record, self._pause = record, pause_s
+        self._redactor = Redactor.of(settings)
+        self._known: dict[str, Exchange] = {}
+        self.http = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(settings.timeout_s, pool=None),
+            follow_redirects=False,
+            trust_env=not settings.loopback,
+            transport=transport,
+        )
+
+    async def aclose(self) -> None:
+        await self.http.aclose()
+
+    def body(self, item: SpecItem) -> dict[str, Json]:
+        """The body of an item's request. Parameters that the user asks for go into requests that are to succeed."""
+        extra = self.settings.params if item.expect == "answer" else {}
+        whole = {**extra, "model": self.settings.model, **item.request.body}
+        if item.stream:
+            whole["stream"] = True
+        return {key: value for key, value in whole.items() if key not in item.request.without}
+
+    async def ask(self, item: SpecItem, body: Mapping[str, Json] | None = None, *, fresh: bool = False) -> Exchange:
+        """The exchange for an item's request, or for another body in its place. Raises `EndpointError`."""
+        request = item.request
+        whole = self.body(item) if body is None else body
+        content = dumps(whole) if request.raw is None else request.raw
+        key = "\n".join((item.wire, request.method, request.path, content))
+        if fresh or key not in self._known:
+            self._known[key] = await self._asked(item.wire, request, whole, content.encode(), item.name)
+        return self._known[key]
+
+    async def _asked(
+        self, wire: SpecWire, request: SpecRequest, body: Mapping[str, Json], content: bytes, name: str
+    ) -> Exchange:
+        exchange = await self._sent(wire, request, body, content)
+        if exchange.status in _AGAIN:
+            await asyncio.sleep(self._pause)
+            exchange = await self._sent(wire, request, body, content)
+        if self._record is not None:
+            self._record(_line(exchange, name, self.settings.name))
+        return exchange
+
+    def address(self, wire: SpecWire, request: SpecRequest) -> tuple[str, dict[str, str]]:
+        known = wire_named(wire)
+        headers = {
+            "content-type": "application/json",
+            "user-agent": f"pytest-toolcall/{__version__}",
+            **known.headers(self.settings.api_key),
+            **{name.lower(): value for name, value in self.settings.headers.items()},
+        }
+        return self.settings.url(request.path or known.path), headers
+
+    async def _sent(self, wire: SpecWire, request: SpecRequest, body: Mapping[str, Json], content: bytes) -> Exchange:
+        url, headers = self.address(wire, request)
+        chunks: list[bytes] = []
+        try:
+            async with (
+                asyncio.timeout(self.settings.timeout_s),
+                self.http.stream(
+                    request.method, url, content=None if request.method == "GET" else content, headers=headers
+                ) as response,
+            ):
+                async for chunk in response.aiter_bytes():
+                    chunks.append(chunk)
+                    if sum(map(len, chunks[-1:])) and len(chunks) % 64 == 0 and sum(map(len, chunks)) > MAX_BODY_BYTES:
+                        raise EndpointError("body", "the answer is too long")
+        except (TimeoutError, httpx2.TimeoutException):
+            raise EndpointError("timeout", f"no whole answer within {self.settings.timeout_s:g} s") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            said = clean(self._redactor.text(str(error)))
+            raise EndpointError("transport", f"{type(error).__name__}: {said}".removesuffix(": ")) from None
+        answer = self._redactor.data(b"".join(chunks))
+        named = {name.lower(): self._redactor.text(value) for name, value in response.headers.items()}
+        return Exchange(wire, body, response.status_code, named, answer, leaks_call)
+
+    async def abort(self, item: SpecItem) -> None:
+        """Open a stream, read its first bytes and hang up. Raises `EndpointError`."""
+        url, headers = self.address(item.wire, item.request)
+        try:
+            async with (
+                asyncio.timeout(self.settings.timeout_s),
+                self.http.stream("POST", url, content=dumps(self.body(item)).encode(), headers=headers) as response,
+            ):
+                async for _ in response.aiter_bytes():
+                    break
+        except (TimeoutError, httpx2.HTTPError, OSError) as error:
+            raise EndpointError("transport", f"before it was aborted: {type(error).__name__}") from None
+
+
+def _line(exchange: Exchange, name: str, model: str) -> dict[str, Json]:
+    """The exchange as a line of the run's recording, so that every finding can be looked up."""
+    return {
+        "case": name,
+        "trial": 0,
+        "exchange": 0,
+        "model": model,
+        "probe": "spec",
+        "wire": exchange.wire,
+        "request": dict(exchange.request),
+        "response": {
+            "status": exchange.status,
+            "headers": {"content-type": exchange.headers.get("content-type", "")},
+            "body_text": exchange.text,
+        },
+        "started": time(),
+    }
