@@ -22,7 +22,8 @@ CASES, LATENCY_S, CONCURRENCY = 500, 0.1, 8
 def command(base_url: str, *more: str) -> list[str]:
     return [
         sys.executable, "-m", "pytest", "cases/scale.yaml", "-q", "-p", "no:cacheprovider", "--model", "m",
-        "--toolcall-base-url", base_url, "--toolcall-concurrency", str(CONCURRENCY), "--toolcall-json", "out.json", *more,
+        "--toolcall-base-url", base_url, "--toolcall-concurrency", str(CONCURRENCY),
+        "--toolcall-json", "out.json", *more,
     ]  # fmt: skip
 
 
@@ -66,28 +67,21 @@ def killed_then_resumed(*, workers: int) -> None:
         report = json.loads((directory / "out.json").read_text())
         seen = [case["id"] for case in report["cases"]]
         what = f"a worker of -n {workers}" if workers else "the run"
-        print(
-            f"kill -9 of {what} after {after_first} requests, then --toolcall-resume latest: {total} requests in all for "
-            f"{CASES} cases (limit {CASES + CONCURRENCY}); {len(set(seen))} cases judged, {len(seen) - len(set(seen))} twice, "
-            f"complete {report['complete']}, exit {done.returncode}"
-        )
+        print(f"kill -9 of {what} after {after_first} requests, then --toolcall-resume latest:")
+        print(f"  {total} requests in all for {CASES} cases (limit {CASES + CONCURRENCY}), exit {done.returncode}")
+        twice = len(seen) - len(set(seen))
+        print(f"  {len(set(seen))} cases judged, {twice} twice, complete {report['complete']}")
         runs = sorted(path for path in (directory / "reports").iterdir() if path.is_dir())
         before = requests(process)
-        subprocess.run(
-            [
-
-                sys.executable, "-m", "pytest", "cases/scale.yaml", "-q", "--model", f"replay:{runs[-1]}",
-                "--toolcall-json", "replay.json",
-            ],
-            cwd=directory, stdout=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
+        replayed = [sys.executable, "-m", "pytest", "cases/scale.yaml", "-q", "--model", f"replay:{runs[-1]}"]
+        replayed += ["--toolcall-json", "replay.json"]
+        subprocess.run(replayed, cwd=directory, stdout=subprocess.DEVNULL, check=False)
         again = json.loads((directory / "replay.json").read_text())
         (mine,), (theirs,) = report["models"].values(), again["models"].values()
         same = json.dumps(mine["metrics"]) == json.dumps(theirs["metrics"])
         outcomes = [case["outcome"] for case in report["cases"]] == [case["outcome"] for case in again["cases"]]
-        print(
-            f"  replay: {requests(process) - before} requests, metrics byte-identical {same}, verdicts identical {outcomes}"
-        )
+        asked = requests(process) - before
+        print(f"  replay: {asked} requests, metrics byte-identical {same}, verdicts identical {outcomes}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ tools:
     parameters: {type: object, properties: {minutes: {type: integer, minimum: 1}}, required: [minutes]}
 cases:
 """
-CASE = "  - {{id: c{0}, user: 'Wake me in five minutes, please ({0}).', expect: {{calls: [{{name: set_alarm, args: {{minutes: 5}}}}]}}}}\n"  # noqa: E501
+EXPECT = "expect: {calls: [{name: set_alarm, args: {minutes: 5}}]}"
 
 
 @contextmanager
@@ -41,10 +41,14 @@ def server(latency_s: float) -> Iterator[tuple[str, subprocess.Popen[str]]]:
             process.kill()
 
 
+def case(number: int) -> str:
+    return f"  - {{id: c{number}, user: 'Wake me in five minutes, please ({number}).', {EXPECT}}}\n"
+
+
 def write_cases(directory: Path, count: int) -> Path:
     path = directory / "cases" / "scale.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(HEADER + "".join(CASE.format(number) for number in range(count)))
+    path.write_text(HEADER + "".join(map(case, range(count))))
     return path
 
 
@@ -94,9 +98,8 @@ def latency_ratios(cases: int, latency_s: float, concurrency: int) -> None:
         for more in ([], ["-n", "2"]):
             wall, _, _ = run_pytest(directory, base_url, "--toolcall-concurrency", str(concurrency), *more)
             label = " ".join(more) or "one process"
-            print(
-                f"{cases} cases at {latency_s * 1000:.0f} ms, concurrency {concurrency}, {label}: wall / ideal {wall / ideal:.2f}"
-            )
+            what = f"{cases} cases at {latency_s * 1000:.0f} ms, concurrency {concurrency}, {label}"
+            print(f"{what}: wall / ideal {wall / ideal:.2f}")
 
 
 def cpu_ratio(cases: int, concurrency: int) -> None:
@@ -125,11 +128,11 @@ def collection_ratios(cases: int) -> None:
         path = write_cases(directory, cases)
         text = path.read_text()
         tracemalloc.start()
-        parsed = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506 - the bare parse to compare with
+        parsed = yaml.load(text, Loader=yaml.CSafeLoader)
         bare_memory = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
         started = time.process_time()
-        parsed = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506
+        parsed = yaml.load(text, Loader=yaml.CSafeLoader)
         bare = time.process_time() - started
         lines = [{key: value for key, value in parsed.items() if key != "cases"}, *parsed["cases"]]
         jsonl = path.with_suffix(".jsonl")
@@ -140,14 +143,13 @@ def collection_ratios(cases: int) -> None:
         bare_jsonl = time.process_time() - started
         for file, parse in ((path, bare), (jsonl, bare_jsonl)):
             command = [sys.executable, "-m", "pytest", str(file), "--collect-only", "-qq", "--model", "sim:reference"]
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL)
             _, _, usage = os.wait4(process.pid, 0)
-            del before
             cpu = usage.ru_utime + usage.ru_stime
+            what = f"{cases} cases in {file.suffix[1:].upper()}"
+            print(f"{what}: collection {cpu:.1f} s CPU, bare parse {parse:.1f} s, ratio {cpu / parse:.2f}")
             print(
-                f"{cases} cases in {file.suffix[1:].upper()}: collection {cpu:.1f} s CPU, bare parse {parse:.1f} s, ratio "
-                f"{cpu / parse:.2f}; memory {usage.ru_maxrss / 1024:.0f} MB, parsed value {bare_memory / 2**20:.0f} MB"
+                f"  memory {usage.ru_maxrss / 1024:.0f} MB at most, the parsed value alone {bare_memory / 2**20:.0f} MB"
             )
 
 

@@ -24,6 +24,9 @@ def export(cases: Iterable[Case]) -> dict[str, Json]:
     other = next((case for case in cases if case.kind != "steps"), None)
     if other is not None:
         raise UsageError(f"case {other.id} is a {other.kind}; only cases of steps have a form in the native format")
+    foreign = next((case for case in cases if any(step.dialect is not None for step in case.steps)), None)
+    if foreign is not None:
+        raise UsageError(f"case {foreign.id} is judged by rules of its own format, which the native one cannot say")
     shared = _shared_tools(cases)
     system = _shared_system(cases)
     document: dict[str, Json] = {"suite": suites[0].name, "version": suites[0].version}

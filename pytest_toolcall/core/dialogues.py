@@ -56,8 +56,8 @@ class Rubric:
 class Dialogue:
     """What a dialogue says and is graded by.
 
-    A trial passes at ``pass_threshold``, the case when at least ``min_pass_rate`` of the scored trials do. ``timeout_s``
-    is for one turn. ``mocks`` answer the calls a turn makes.
+    A trial passes at ``pass_threshold``, the case when at least ``min_pass_rate`` of the scored trials do.
+    ``timeout_s`` is for one turn. ``mocks`` answer the calls a turn makes.
     """
 
     turns: tuple[Turn, ...]

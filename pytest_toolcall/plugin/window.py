@@ -72,9 +72,10 @@ class Window:
     def _start(self, item: pytest.Item) -> None:
         from pytest_toolcall.plugin.items import CaseItem
 
-        if isinstance(item, CaseItem) and item.model and not self._session.has_started(item.nodeid):
-            if may_start_early(item):
-                self._session.start(item)
+        if not isinstance(item, CaseItem) or not item.model or self._session.has_started(item.nodeid):
+            return
+        if may_start_early(item):
+            self._session.start(item)
 
     def _upcoming(self, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
         if not self._session.worker:
