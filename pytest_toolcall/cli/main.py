@@ -79,7 +79,7 @@ def _serve(options: argparse.Namespace) -> int:
         import uvicorn
     except ImportError:
         raise UsageError("serving needs uvicorn: pip install 'pytest-toolcall[serve]'") from None
-    app = SimApp(options.model, _cases(options.paths or list(shipped_suites().values())))
+    app = SimApp(options.model, _cases(options.paths or list(shipped_suites().values())), answers_all=True)
     app.index.require_distinct()
     config = uvicorn.Config(app, host=options.host, port=options.port, log_level="warning", lifespan="off")
     server = uvicorn.Server(config)

@@ -23,10 +23,13 @@ class SimCall:
 
 @dataclass(frozen=True, slots=True)
 class SimAnswer:
-    """One response, neutral to wire formats."""
+    """One response, neutral to wire formats. ``cut``: it ends at the limit on tokens. ``tokens`` are those read and
+    written; a model that answers from cases reads and writes none."""
 
     calls: tuple[SimCall, ...] = ()
     text: str = ""
+    cut: bool = False
+    tokens: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

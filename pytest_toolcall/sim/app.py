@@ -15,8 +15,10 @@ from pytest_toolcall.core.jsontext import Json, dumps, parse_json
 from pytest_toolcall.sim import chat, messages, responses
 from pytest_toolcall.sim.answers import SimAnswer, Situation
 from pytest_toolcall.sim.cases import CaseIndex
+from pytest_toolcall.sim.chat_rules import check_chat
 from pytest_toolcall.sim.faults import FAULTS, answer
 from pytest_toolcall.sim.judges import JUDGES, is_grading, judge_answer
+from pytest_toolcall.sim.open_requests import open_answer
 from pytest_toolcall.sim.requests import RequestError, SimRequest
 
 SIMULATED_MODELS = (*FAULTS, *JUDGES)
@@ -39,15 +41,18 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 class SimApp:
     """Serves ``/v1/chat/completions``, ``/v1/responses``, ``/v1/messages`` and ``/v1/models`` for one simulated model
-    over a set of cases."""
+    over a set of cases. With ``answers_all`` it answers requests with tools that belong to no case, too, and holds chat
+    requests to the API's rules for parameters."""
 
-    def __init__(self, model: str, cases: Sequence[Case]) -> None:
+    def __init__(self, model: str, cases: Sequence[Case], *, answers_all: bool = False) -> None:
         name = model.removeprefix("sim:")
         if name.partition("@")[0] not in SIMULATED_MODELS:
             known = ", ".join(f"sim:{key}" for key in SIMULATED_MODELS)
             raise UsageError(f"no simulated model {model!r}; there are: {known}")
         self.model = f"sim:{name}"
         self.index = CaseIndex(cases)
+        self.answers_all = answers_all
+        self._strangers = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -66,8 +71,11 @@ class SimApp:
     async def _post(self, wire: ModuleType, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         try:
-            request: SimRequest = wire.read_request(parse_json((await _body(receive)).decode()), headers)
-            said, place = self._answer(request, headers)
+            body = parse_json((await _body(receive)).decode())
+            if self.answers_all and wire is chat:
+                check_chat(body)
+            request: SimRequest = wire.read_request(body, headers)
+            said, place = self._answer(request, headers, body)
         except (RequestError, UsageError, ValueError) as error:
             await _reply(send, 400, wire.error(str(error), getattr(error, "param", None)))
             return
@@ -78,12 +86,15 @@ class SimApp:
         else:
             await _reply(send, 200, wire.response(said, request, **about))
 
-    def _answer(self, request: SimRequest, headers: Mapping[str, str]) -> tuple[SimAnswer, str]:
+    def _answer(self, request: SimRequest, headers: Mapping[str, str], body: Json) -> tuple[SimAnswer, str]:
         """What the model says, and a text that names the place, from which ids are made."""
         model = self.model.removeprefix("sim:")
         if is_grading(request.tool_names):
             question = request.messages[-1][1]
             return judge_answer(model, question, request.tool_names, self.index.cases), question
+        if self.answers_all and request.tool_names and self.index.find(request.messages, request.tool_names) is None:
+            self._strangers += 1
+            return open_answer(body), f"stranger {self._strangers}"
         situation = self._situation(request, headers)
         case = situation.case
         return answer(model, situation), f"{case.suite.name}/{case.id}/{situation.trial}/{situation.turn}"

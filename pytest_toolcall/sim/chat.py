@@ -103,6 +103,8 @@ def _tool_names(tools: Sequence[Json]) -> Iterator[str]:
 
 
 def _finish_reason(answer: SimAnswer) -> str:
+    if answer.cut:
+        return "length"
     return "tool_calls" if answer.calls else "stop"
 
 
@@ -117,11 +119,13 @@ def _wire_calls(answer: SimAnswer, seed: str) -> list[dict[str, Json]]:
     ]
 
 
-_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+def _usage(answer: SimAnswer) -> dict[str, int]:
+    read, written = answer.tokens
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
 def response(answer: SimAnswer, _: SimRequest, *, model: str, seed: str, created: int) -> dict[str, Json]:
-    """A plain chat completion. Tokens are 0: a simulated model reads and writes none."""
+    """A plain chat completion."""
     message: dict[str, Json] = {"role": "assistant", "content": answer.text or None}
     if not answer.calls and not answer.text:
         message["content"] = ""
@@ -133,7 +137,7 @@ def response(answer: SimAnswer, _: SimRequest, *, model: str, seed: str, created
         "created": created,
         "model": model,
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}],
-        "usage": _USAGE,
+        "usage": _usage(answer),
     }
 
 
@@ -176,7 +180,7 @@ def _chunks(answer: SimAnswer, *, model: str, seed: str, created: int, include_u
                 "created": created,
                 "model": model,
                 "choices": [],
-                "usage": _USAGE,
+                "usage": _usage(answer),
             }
         )
     yield "[DONE]"

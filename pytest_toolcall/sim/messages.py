@@ -200,19 +200,22 @@ def _content(answer: SimAnswer, seed: str, *, thinks: bool) -> list[dict[str, Js
     if answer.text:
         blocks.append({"type": "text", "text": answer.text})
     for position, call in enumerate(answer.calls):
-        blocks.append({"type": "tool_use", "id": f"toolu_{seed}{position}", "name": call.name, "input": _input(call)})
+        blocks.append({"type": "tool_use", "id": f"toolu_{seed}{position}", "name": call.name, "input": _input(call, answer)})
     return blocks
 
 
-def _input(call: SimCall) -> Json:
-    """The arguments as an object; text that is none stays text, which is how gateways pass it on."""
+def _input(call: SimCall, answer: SimAnswer) -> Json:
+    """The arguments as an object, an empty one where the limit cut them; text that is none stays text, which is how
+    gateways pass it on."""
     try:
         return parse_json(call.arguments)
     except JsonTextError:
-        return call.arguments
+        return {} if answer.cut else call.arguments
 
 
-def _message(content: list[dict[str, Json]], stop: str | None, *, model: str, seed: str) -> dict[str, Json]:
+def _message(
+    content: list[dict[str, Json]], stop: str | None, *, model: str, seed: str, tokens: tuple[int, int] = (0, 0)
+) -> dict[str, Json]:
     return {
         "id": f"msg_{seed}",
         "type": "message",
@@ -221,17 +224,20 @@ def _message(content: list[dict[str, Json]], stop: str | None, *, model: str, se
         "content": content,
         "stop_reason": stop,
         "stop_sequence": None,
-        "usage": {"input_tokens": 0, "output_tokens": 0},
+        "usage": {"input_tokens": tokens[0], "output_tokens": tokens[1]},
     }
 
 
 def _stop_reason(answer: SimAnswer) -> str:
+    if answer.cut:
+        return "max_tokens"
     return "tool_use" if answer.calls else "end_turn"
 
 
 def response(answer: SimAnswer, request: SimRequest, *, model: str, seed: str, created: int) -> dict[str, Json]:
-    """A plain message. Tokens are 0: a simulated model reads and writes none."""
-    return _message(_content(answer, seed, thinks=request.thinks), _stop_reason(answer), model=model, seed=seed)
+    """A plain message."""
+    content = _content(answer, seed, thinks=request.thinks)
+    return _message(content, _stop_reason(answer), model=model, seed=seed, tokens=answer.tokens)
 
 
 def events(answer: SimAnswer, request: SimRequest, *, model: str, seed: str, created: int) -> Iterator[tuple[str, str]]:
@@ -245,7 +251,8 @@ def events(answer: SimAnswer, request: SimRequest, *, model: str, seed: str, cre
 def _events(
     answer: SimAnswer, content: list[dict[str, Json]], arguments: Iterator[str], *, model: str, seed: str
 ) -> Iterator[dict[str, Json]]:
-    yield {"type": "message_start", "message": _message([], None, model=model, seed=seed)}
+    begun = _message([], None, model=model, seed=seed, tokens=(answer.tokens[0], min(1, answer.tokens[1])))
+    yield {"type": "message_start", "message": begun}
     yield {"type": "ping"}
     for index, block in enumerate(content):
         deltas: list[dict[str, Json]] = []
@@ -264,7 +271,7 @@ def _events(
         yield from ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         yield {"type": "content_block_stop", "index": index}
     ending = {"stop_reason": _stop_reason(answer), "stop_sequence": None}
-    yield {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 0}}
+    yield {"type": "message_delta", "delta": ending, "usage": {"output_tokens": answer.tokens[1]}}
     yield {"type": "message_stop"}
 
 

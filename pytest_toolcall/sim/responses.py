@@ -173,14 +173,20 @@ def _items(answer: SimAnswer, seed: str, *, thinks: bool) -> list[dict[str, Json
     if answer.text:
         part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
         items.append(
-            {"id": f"msg_{seed}", "type": "message", "status": "completed", "role": "assistant", "content": [part]}
+            {
+                "id": f"msg_{seed}",
+                "type": "message",
+                "status": "incomplete" if answer.cut else "completed",
+                "role": "assistant",
+                "content": [part],
+            }
         )
     for position, call in enumerate(answer.calls):
         items.append(
             {
                 "id": f"fc_{seed}{position}",
                 "type": "function_call",
-                "status": "completed",
+                "status": "incomplete" if answer.cut and position == len(answer.calls) - 1 else "completed",
                 "call_id": f"call_{seed}{position}",
                 "name": call.name,
                 "arguments": call.arguments,
@@ -189,15 +195,28 @@ def _items(answer: SimAnswer, seed: str, *, thinks: bool) -> list[dict[str, Json
     return items
 
 
-def _response(items: list[dict[str, Json]], *, model: str, seed: str, created: int, status: str) -> dict[str, Json]:
-    done = status == "completed"
+def _status(answer: SimAnswer) -> str:
+    return "incomplete" if answer.cut else "completed"
+
+
+def _response(
+    items: list[dict[str, Json]],
+    *,
+    model: str,
+    seed: str,
+    created: int,
+    status: str,
+    tokens: tuple[int, int] = (0, 0),
+) -> dict[str, Json]:
+    done = status in ("completed", "incomplete")
+    read, written = tokens
     return {
         "id": f"resp_{seed}",
         "object": "response",
         "created_at": created,
         "status": status,
         "error": None,
-        "incomplete_details": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
         "instructions": None,
         "metadata": {},
         "model": model,
@@ -208,11 +227,11 @@ def _response(items: list[dict[str, Json]], *, model: str, seed: str, created: i
         "tools": [],
         "top_p": 1.0,
         "usage": {
-            "input_tokens": 0,
+            "input_tokens": read,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": 0,
+            "output_tokens": written,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": 0,
+            "total_tokens": read + written,
         }
         if done
         else None,
@@ -220,19 +239,22 @@ def _response(items: list[dict[str, Json]], *, model: str, seed: str, created: i
 
 
 def response(answer: SimAnswer, request: SimRequest, *, model: str, seed: str, created: int) -> dict[str, Json]:
-    """A plain response. Tokens are 0: a simulated model reads and writes none."""
+    """A plain response."""
     items = _items(answer, seed, thinks=request.thinks)
-    return _response(items, model=model, seed=seed, created=created, status="completed")
+    status = _status(answer)
+    return _response(items, model=model, seed=seed, created=created, status=status, tokens=answer.tokens)
 
 
 def events(answer: SimAnswer, request: SimRequest, *, model: str, seed: str, created: int) -> Iterator[tuple[str, str]]:
     """The same response as the events of a stream: name and data."""
     items = _items(answer, seed, thinks=request.thinks)
-    for number, event in enumerate(_events(items, model=model, seed=seed, created=created)):
+    for number, event in enumerate(_events(answer, items, model=model, seed=seed, created=created)):
         yield event["type"], dumps({**event, "sequence_number": number})
 
 
-def _events(items: list[dict[str, Json]], *, model: str, seed: str, created: int) -> Iterator[dict[str, Json]]:
+def _events(
+    answer: SimAnswer, items: list[dict[str, Json]], *, model: str, seed: str, created: int
+) -> Iterator[dict[str, Json]]:
     for state in ("created", "in_progress"):
         begun = _response([], model=model, seed=seed, created=created, status="in_progress")
         yield {"type": f"response.{state}", "response": begun}
@@ -250,8 +272,9 @@ def _events(items: list[dict[str, Json]], *, model: str, seed: str, created: int
             said = {"arguments": item["arguments"], "name": item["name"]}
             yield {"type": "response.function_call_arguments.done", **place, **said}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
-    whole = _response(items, model=model, seed=seed, created=created, status="completed")
-    yield {"type": "response.completed", "response": whole}
+    status = _status(answer)
+    whole = _response(items, model=model, seed=seed, created=created, status=status, tokens=answer.tokens)
+    yield {"type": f"response.{status}", "response": whole}
 
 
 def _text_events(part: Mapping[str, Json], place: Mapping[str, Json]) -> Iterator[dict[str, Json]]:

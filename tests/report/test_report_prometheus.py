@@ -74,7 +74,7 @@ def test_hostile_names_become_short_clean_labels_that_stay_apart(tmp_path: Path)
         for group in (*HOSTILE, *long)
     ]
     samples = written(run(*cases), tmp_path / "t.prom")["toolcall_group_pass_ratio"]
-    assert len(samples) == 2 * len({label(group) for group in groups}) == 2 * (len(HOSTILE) + 2)
+    assert len(samples) == 2 * len({label(group) for group in (*HOSTILE, *long)}) == 2 * (len(HOSTILE) + 2)
     for key in samples:
         for _, value in key:
             assert len(value) <= LONGEST_LABEL
