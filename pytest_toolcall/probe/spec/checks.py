@@ -127,6 +127,8 @@ async def says_limit(seen: Seen) -> None:
     written, limit = _written(seen.last), _limit(seen)
     if seen.last.finish in _CUT:
         return
+    if isinstance(written, int) and written > limit:
+        raise Unjudged("the limit was ignored")
     long = len(seen.last.text) > 8 * limit
     if not long and (not isinstance(written, int) or written < limit):
         raise Unjudged("the answer did not reach the limit")
@@ -158,8 +160,10 @@ async def models_list(seen: Seen) -> None:
 async def same_as_plain(seen: Seen) -> None:
     """The only answer that the schema allows is the same in both forms."""
     streamed, plain = seen.last, await seen.again(stream=False)
-    if not streamed.calls or not plain.calls:
-        raise Unjudged("a call is missing in one of the forms")
+    if bool(streamed.calls) != bool(plain.calls):
+        raise Broken("one form has a call and the other has none", [streamed.text, plain.text])
+    if not streamed.calls:
+        raise Unjudged("there is no call")
     one, two = [[(call.name, _arguments(call)) for call in found.calls] for found in (streamed, plain)]
     schemas = _schemas(seen.exchanges[0].request)
     if any(name not in schemas or faults_against(schemas[name], arguments) for name, arguments in (*one, *two)):

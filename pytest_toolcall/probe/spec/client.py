@@ -55,6 +55,8 @@ class SpecClient:
         whole = {**extra, "model": self.settings.model, **item.request.body}
         if item.stream:
             whole["stream"] = True
+        else:
+            whole.pop("stream_options", None)  # only allowed in a stream
         return {key: value for key, value in whole.items() if key not in item.request.without}
 
     async def ask(self, item: SpecItem, body: Mapping[str, Json] | None = None, *, fresh: bool = False) -> Exchange:

@@ -98,6 +98,9 @@ def _judge_status(item: SpecItem, exchange: Exchange, found: Findings) -> None:
         return
     broken = [breach for breach in found.breaches if breach.rule in ("no-server-error", "no-error-on-model-output")]
     if item.expect != "answer":
+        disguised = [breach for breach in found.breaches if breach.rule == "error-status"]
+        if exchange.ok and disguised:
+            raise Broken(disguised[0].detail, disguised[0].evidence, disguised[0].rule)
         if exchange.ok:
             raise Broken("the request was answered instead of refused", exchange.text[:400])
         if broken and "no-server-error" not in item.breaks:
