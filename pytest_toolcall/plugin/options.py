@@ -131,6 +131,7 @@ class Options:
     params: tuple[str, ...]
     concurrency: int
     timeout_s: float
+    timeout_given: bool
     trials: int | None
     stream: bool | Literal["both"]
     wire: WireName | None
@@ -244,6 +245,7 @@ def read_options(config: pytest.Config) -> Options:
         params=tuple(_given(config, "param") or ()),
         concurrency=_whole(config, "concurrency", DEFAULT_CONCURRENCY) or DEFAULT_CONCURRENCY,
         timeout_s=_number(config, "timeout", DEFAULT_TIMEOUT_S, 0.001),
+        timeout_given=_given(config, "timeout") is not None,
         trials=_whole(config, "trials", None),
         stream=_stream(config),
         wire=_wire(config),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -171,8 +171,6 @@ class ToolcallSession:
 
     def modified(self, case: Case) -> Case:
         """The case as hooks want it, with the trials and the rules that the command line asks for."""
-        from dataclasses import replace
-
         case = self.config.hook.pytest_toolcall_modify_case(config=self.config, case=case) or case
         if self.options.bfcl_strict:
             from pytest_toolcall.judge.steps import judged_strictly
@@ -301,11 +299,17 @@ class ToolcallSession:
         limit = AdaptiveLimit(self.concurrency, per_minute=rpm / workers if rpm else None)
         self._limits[model] = limit
         return Guarded(
-            self.request.open(model, self.cases, limit),
+            replace(self.request, timeout_s=self._patience_s).open(model, self.cases, limit),
             tally=self.tally,
             budget=self._budget,
             resumed=self._resumed(model),
         )
+
+    @property
+    def _patience_s(self) -> float:
+        """Seconds for one answer: what the command line says, else enough for the most patient dialogue."""
+        asked = [case.dialogue.timeout_s for case in self.cases if case.dialogue is not None]
+        return self.options.timeout_s if self.options.timeout_given else max([self.options.timeout_s, *asked])
 
     def _resumed(self, model: str) -> ReplayEndpoint | None:
         """What the run that is resumed has recorded of a model; a judge's exchanges belong to the model it judged."""

@@ -276,7 +276,7 @@ CHAT = (
     both("prompts counted anew each time", "usage-same", _other_prompt),
     Variant("required is ignored", "tool_choice-required", ask=_choice(lambda choice: choice == "required", "auto")),
     Variant("none is ignored", "tool_choice-none", ask=_choice(lambda choice: choice == "none", "required")),
-    Variant("the wrong tool is called", "tool_choice-named-of-many", ask=_choice(lambda choice: isinstance(choice, dict) and choice["function"]["name"] == "get_time", _other_tool)),
+    Variant("the wrong tool is called", "tool_choice-named", ask=_choice(lambda choice: isinstance(choice, dict) and choice["function"]["name"] == "get_time", _other_tool)),
     Variant("parallel_tool_calls is ignored", "parallel-false", ask=_without("parallel_tool_calls")),
     Variant("max_tokens is ignored", "max_tokens-kept", ask=_without("max_tokens")),
     Variant("stop is ignored", "stop-kept", ask=_without("stop")),

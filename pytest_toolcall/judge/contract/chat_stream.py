@@ -188,7 +188,7 @@ class _Rebuilt:
             message["function_call"] = self.function_call
         if self.drafts:
             message["tool_calls"] = [self._call(draft) for draft in self.drafts]
-        return message, [len([piece for piece in draft.pieces if piece]) for draft in self.drafts]
+        return message, [len(draft.pieces) for draft in self.drafts]
 
     def _call(self, draft: _Draft) -> dict[str, Json]:
         call: dict[str, Any] = {"type": draft.kind}

@@ -13,6 +13,7 @@ from pytest_toolcall.probe.spec.client import SpecClient
 
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _CUT = ("length", "incomplete", "max_tokens")
+_WHOLE = ("stop", "tool_calls", "completed", "end_turn", "tool_use", "stop_sequence")
 
 
 class Broken(Exception):
@@ -127,6 +128,8 @@ async def says_limit(seen: Seen) -> None:
     written, limit = _written(seen.last), _limit(seen)
     if seen.last.finish in _CUT:
         return
+    if seen.last.finish not in _WHOLE:
+        raise Unjudged(f"the answer ends with {seen.last.finish!r}")
     if isinstance(written, int) and written > limit:
         raise Unjudged("the limit was ignored")
     long = len(seen.last.text) > 8 * limit

@@ -125,7 +125,7 @@ def _needed(item: SpecItem, found: Findings) -> None:
     """Whether the answer holds what the rule speaks of. What a model chooses to do never breaks a rule."""
     if found.failed is not None:
         raise _Errored(f"an error inside the answer: {clean(str(found.failed), 200)}")
-    if item.needs and not found.answered:
+    if (item.needs or item.checks) and not found.answered:
         raise Unjudged("there is no whole answer")
     missing = {
         "call": not found.calls and "there is no call",
