@@ -186,7 +186,11 @@ def _with_schema(request: SpecRequest, parameters: Json, wire: str) -> SpecReque
 
     given = parameters if isinstance(parameters, dict) and "parameters" in parameters else {"parameters": parameters}
     name = given.get("name", "answer")
-    parts = {"name": name, "description": given.get("description", "Takes the answer."), "parameters": given["parameters"]}
+    parts = {
+        "name": name,
+        "description": given.get("description", "Takes the answer."),
+        "parameters": given["parameters"],
+    }
     others = [
         {"name": f"tool_{number}", "description": f"Tool {number}.", "parameters": {"type": "object", "properties": {}}}
         for number in range(1, given.get("count", 1))

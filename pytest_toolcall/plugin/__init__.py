@@ -38,6 +38,7 @@ def pytest_load_initial_conftests(args: list[str]) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "toolcall: a case of pytest-toolcall")
     config.addinivalue_line("markers", "perf: measures an endpoint's speed; runs only where -m names it")
+    config.addinivalue_line("markers", "spec: tests an endpoint's conformance; runs only where -m names it")
     config.addinivalue_line(
         "markers", "spec_decode: compares speculative decoding; runs only where -m names it or perf"
     )
@@ -166,6 +167,10 @@ def pytest_runtest_makereport(
         from pytest_toolcall.plugin.probes import attach_point
 
         attach_point(item, call, report)
+    elif hasattr(item, "spec"):
+        from pytest_toolcall.plugin.spec_items import attach_rule
+
+        attach_rule(item, call, report)
     return report
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.plugin.probes import PerfItem
     from pytest_toolcall.plugin.selection import Why
     from pytest_toolcall.plugin.session import ToolcallSession
+    from pytest_toolcall.plugin.spec_items import RuleItem
 
 
 class CaseFile(pytest.File):
@@ -31,7 +32,7 @@ class CaseFile(pytest.File):
         file.toolcall, file.why = toolcall, why
         return file
 
-    def collect(self) -> Iterator[CaseItem | PerfItem]:
+    def collect(self) -> Iterator[CaseItem | PerfItem | RuleItem]:
         from pytest_toolcall.casefile import read_file
         from pytest_toolcall.plugin.items import CaseItem
 
@@ -52,6 +53,10 @@ class CaseFile(pytest.File):
             from pytest_toolcall.plugin.probes import perf_items
 
             yield from perf_items(self, self.toolcall)
+        if read.format == "spec":
+            from pytest_toolcall.plugin.spec_items import spec_items
+
+            yield from spec_items(self, self.toolcall)
         for case in cases:
             for model in models:
                 yield self._item(CaseItem, case, model)

@@ -66,20 +66,26 @@ def write_outputs(session: ToolcallSession, report: RunReport, directory: Path |
         from pytest_toolcall.report.perf import write_perf
 
         problems += write_perf(report, directory)
+    if directory is not None and report.spec is not None:
+        from pytest_toolcall.report.spec import write_spec
+
+        problems += write_spec(report, directory)
     if directory is not None and report.cases:
-        from pytest_toolcall.report.comparison import render_comparison
         from pytest_toolcall.report.html import render_html
-        from pytest_toolcall.report.kept import RUN_FILE, runs_under
         from pytest_toolcall.report.markdown import render_page
 
-        runs, broken = runs_under(directory.parent)
-        known = {directory / RUN_FILE: report}
         for path, text in (
             (directory / "report.md", render_page(report, directory.name)),
             (directory / "report.html", render_html(report, directory.name)),
-            (directory.parent / "comparison.md", render_comparison(runs, broken, known=known)),
         ):
             problems.append(write_text(path, text, encoding="utf-8"))
+    if directory is not None and (report.cases or report.spec is not None):
+        from pytest_toolcall.report.comparison import render_comparison
+        from pytest_toolcall.report.kept import RUN_FILE, runs_under
+
+        runs, broken = runs_under(directory.parent)
+        text = render_comparison(runs, broken, known={directory / RUN_FILE: report})
+        problems.append(write_text(directory.parent / "comparison.md", text, encoding="utf-8"))
     if session.options.evals_report:
         from pytest_toolcall.report.evals import write_evals
 

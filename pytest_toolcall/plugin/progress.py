@@ -83,9 +83,9 @@ class Progress:
 
     def text(self) -> str:
         """Cases done, in flight, held back, errored, spend so far, time left; cut to half of the terminal's width."""
-        tally = self._session.tally
+        tally = self._session.asking.tally
         parts = [f"{self._done}/{self._total} done", f"{tally.in_flight} in flight"]
-        held = self._session.held_back()
+        held = self._session.asking.held_back()
         parts += [f"held back {held}x"] if held else []
         parts += [f"{self._errored} errored"] if self._errored else []
         parts += [f"${tally.spent_usd:.4f}"] if tally.spent_usd else []

@@ -25,7 +25,7 @@ def attach_record(item: Any, call: pytest.CallInfo[Any], report: pytest.TestRepo
     """
     assert isinstance(item, CaseItem)
     extra: dict[str, Any] = report.__dict__
-    lines = item.toolcall.take_lines()
+    lines = item.toolcall.keeping.take_lines()
     if lines:
         extra["toolcall_lines"] = dumps(lines)
     record = item.stash.get(RECORD, None)

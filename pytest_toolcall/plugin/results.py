@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.report.run_json import RunReport
     from pytest_toolcall.score.perf_record import PointRecord
     from pytest_toolcall.score.record import CaseRecord
+    from pytest_toolcall.score.spec_record import RuleRecord
     from pytest_toolcall.score.summary import ModelSummary
 
 
@@ -29,6 +30,7 @@ class Results:
         self.session = session
         self.records: dict[str, CaseRecord] = {}
         self.points: dict[str, PointRecord] = {}
+        self.rules: dict[str, RuleRecord] = {}
         self.problems: list[str] = []
         self.held_back: list[str] = []
         self._recordings: dict[str, Recording] = {}
@@ -44,7 +46,8 @@ class Results:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._clock = self._last = time.perf_counter()
         self.selected = sum(
-            (hasattr(item, "case") or hasattr(item, "point")) and hasattr(item, "model") for item in session.items
+            any(hasattr(item, kind) for kind in ("case", "point", "spec")) and hasattr(item, "model")
+            for item in session.items
         )
 
     def collected(self, nodeids: list[str]) -> None:
@@ -56,6 +59,7 @@ class Results:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._take_lines(report)
         self._take_point(report)
+        self._take_rule(report)
         text = getattr(report, "toolcall", None)
         if text is None:
             return
@@ -88,10 +92,19 @@ class Results:
             self.points[report.nodeid] = from_json(text)
             self._last = time.perf_counter()
 
+    def _take_rule(self, report: pytest.TestReport) -> None:
+        """A rule of conformance. It enters no metric."""
+        text = getattr(report, "toolcall_rule", None)
+        if text is not None:
+            from pytest_toolcall.score.spec_record import from_json
+
+            self.rules[report.nodeid] = from_json(text)
+            self._last = time.perf_counter()
+
     @property
     def anything(self) -> bool:
         """Whether there is something to report."""
-        return bool(self.records or self.points)
+        return bool(self.records or self.points or self.rules)
 
     def _take_lines(self, report: pytest.TestReport) -> None:
         """Exchanges that a remote worker sends along, since it does not see this disk."""
@@ -124,6 +137,7 @@ class Results:
         from pytest_toolcall import __version__
         from pytest_toolcall.report.run_json import SCHEMA, RunReport
         from pytest_toolcall.score.perf_record import perf_report
+        from pytest_toolcall.score.spec_record import spec_report
         from pytest_toolcall.score.summary import summarise
 
         records = [self.records[nodeid] for nodeid in sorted(self.records)]
@@ -134,7 +148,9 @@ class Results:
                 models[model] = summarise(mine, simulated=_simulated(model, mine))
         missing = 0
         if self.selected is not None:
-            missing = max(0, self.selected - len(self.records.keys() | self.points.keys() | self.skipped))
+            missing = max(
+                0, self.selected - len(self.records.keys() | self.points.keys() | self.rules.keys() | self.skipped)
+            )
         return RunReport(
             schema=SCHEMA,
             complete=missing == 0,
@@ -146,15 +162,17 @@ class Results:
             cases=records,
             missing=missing,
             perf=perf_report(list(self.points.values()), records),
+            spec=spec_report(list(self.rules.values())),
         )
 
     def verdict(self) -> list[str]:
         """What makes the session fail beside failed items: too many errored cases, gates that do not hold."""
         from pytest_toolcall.score.gates import parse_gate
         from pytest_toolcall.score.perf_record import errored_lines
+        from pytest_toolcall.score.spec_record import spec_problems
 
-        problems = errored_lines(list(self.points.values()))
         limit = self.session.options.max_errored
+        problems = [*errored_lines(list(self.points.values())), *spec_problems(self.report().spec, limit)]
         for model, summary in self.report().models.items():
             errored, cases = summary.counts.errored, summary.counts.cases
             if errored and errored == cases:
@@ -189,9 +207,8 @@ class Results:
             targets.append((self.session.options.json, document))
         self.problems += [problem for path, text in targets if (problem := write_text(path, text))]
         self.problems += write_outputs(self.session, report, directory)
-        recording = self.session.__dict__.get("recording")
-        if recording is not None and recording.problem:
-            self.problems.append(recording.problem)
+        if self.session.keeping.problem:
+            self.problems.append(self.session.keeping.problem)
         self.session.config.hook.pytest_toolcall_report(config=self.session.config, report=_plain(report))
 
     def _errored(self) -> list[str]:
@@ -208,6 +225,7 @@ class Results:
         """Print the table and everything a reader has to know beside it."""
         from pytest_toolcall.report.bfcl import bfcl_lines
         from pytest_toolcall.report.perf import perf_lines
+        from pytest_toolcall.report.spec import spec_lines
         from pytest_toolcall.report.streams import stream_lines
         from pytest_toolcall.report.terminal import metric_table, printable
 
@@ -220,7 +238,7 @@ class Results:
             writer.line(line)
         for line in bfcl_lines(report.cases):
             writer.line(line)
-        for line in perf_lines(report.perf):
+        for line in (*perf_lines(report.perf), *spec_lines(report.spec)):
             writer.line(line)
         if self.session.options.stream == "both":
             for line in stream_lines(report.cases, self.session.models):

@@ -5,9 +5,8 @@ Under xdist every worker has one of these, and so has the controller, which play
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_toolcall.core.errors import CaseFileError, Problem, UsageError
+from pytest_toolcall.plugin.asking import Asking
+from pytest_toolcall.plugin.keeping import Keeping
 from pytest_toolcall.plugin.options import Options, read_options
 from pytest_toolcall.plugin.selection import named_case_files
 from pytest_toolcall.plugin.window import Window, may_start_early
@@ -27,14 +28,11 @@ if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
     from pytest_toolcall.core.jsontext import Json
     from pytest_toolcall.core.verdicts import TrialVerdict
-    from pytest_toolcall.endpoint import Provider, ReplayEndpoint
-    from pytest_toolcall.endpoint.limits import AdaptiveLimit
     from pytest_toolcall.play.conversation import Conversation
     from pytest_toolcall.play.endpoints import Request
     from pytest_toolcall.play.grading import Grader
-    from pytest_toolcall.play.guard import Budget, Guarded, Tally
+    from pytest_toolcall.play.guard import Guarded
     from pytest_toolcall.play.mock_tools import MockTools
-    from pytest_toolcall.play.recording import Recording
     from pytest_toolcall.play.runner import Runner
     from pytest_toolcall.plugin.items import CaseItem
     from pytest_toolcall.plugin.progress import Progress
@@ -77,12 +75,11 @@ class ToolcallSession:
         self.cases: list[Case] = []
         self._ids: dict[tuple[str, str], Case] = {}
         self._versions: dict[str, str] = {}
-        self._endpoints: dict[str, Guarded] = {}
-        self._limits: dict[str, AdaptiveLimit] = {}
         self._plays: dict[str, Play] = {}
         self._lock = threading.Lock()
         self._markers: set[str] = set()
-        self._lines: list[dict[str, Json]] = []
+        self.closers: list[Callable[[], Awaitable[None]]] = []
+        self.asking = Asking(config, self.options, self.worker, self.cases)
         self.progress: Progress | None = None
         self.window = Window(self)
 
@@ -99,42 +96,6 @@ class ToolcallSession:
         compared = tuple(dict.fromkeys(name for pair in self.options.compare_spec for name in pair))
         return self.options.models or compared or (tuple(self.request.models) if self.options.models_file else ())
 
-    @cached_property
-    def request(self) -> Request:
-        from pytest_toolcall.endpoint import parse_param, read_models_file
-        from pytest_toolcall.play.endpoints import Request
-
-        options = self.options
-        return Request(
-            directory=self.config.invocation_params.dir,
-            environ=os.environ,
-            models=read_models_file(options.models_file) if options.models_file else {},
-            base_url=options.base_url,
-            params=dict(map(parse_param, options.params)),
-            providers=self._providers(),
-            stream=options.stream,
-            wire=options.wire,
-            timeout_s=options.timeout_s,
-        )
-
-    def _providers(self) -> dict[str, Provider]:
-        """The provider table with the rows that hooks add; a hook may replace a built-in row."""
-        from pytest_toolcall.endpoint import Provider, Quirks, builtin_providers
-
-        table = dict(builtin_providers())
-        for rows in self.config.hook.pytest_toolcall_providers(config=self.config):
-            for name, row in (rows or {}).items():
-                if not isinstance(row.get("base_url"), str):
-                    raise UsageError(f"pytest_toolcall_providers: provider {name!r} needs a base_url")
-                table[name] = Provider(
-                    name=name,
-                    base_url=row["base_url"],
-                    key=row.get("key", ""),
-                    wire=row.get("wire", "chat"),
-                    quirks=Quirks.read(row.get("quirks", {}), f"pytest_toolcall_providers: {name}"),
-                )
-        return table
-
     def check(self) -> None:
         """Raise `UsageError` for what cannot work, before anything is collected or sent."""
         from pytest_toolcall.score.gates import parse_gate
@@ -149,7 +110,7 @@ class ToolcallSession:
             self.request.check(self.options.judge)
         for model in (name for pair in self.options.compare_spec for name in pair):
             self.request.check(model)
-        _ = self.resumed_from
+        _ = self.asking.resumed_from
         from pytest_toolcall.plugin.outputs import check_outputs
 
         check_outputs(self)
@@ -216,127 +177,33 @@ class ToolcallSession:
     # --- asking --------------------------------------------------------------------------------------------------
 
     @property
-    def concurrency(self) -> int:
-        """Conversations in flight in this process: the limit is shared out among xdist workers."""
-        workers = int(self.worker.get("workercount", 1))
-        position = int("".join(filter(str.isdigit, str(self.worker.get("workerid", "gw0")))) or 0)
-        share, rest = divmod(self.options.concurrency, workers)
-        return max(1, share + (position < rest))
+    def request(self) -> Request:
+        """What the options say of every endpoint."""
+        return self.asking.request
 
-    @cached_property
+    @property
     def runner(self) -> Runner:
-        from pytest_toolcall.play.runner import Runner
-
-        return Runner(self.concurrency)
-
-    @cached_property
-    def run_directory(self) -> Path | None:
-        """Where this run is kept; under xdist the controller has named it."""
-        if "workerinput" in self.config.__dict__:
-            named = self.worker.get("toolcall_run")
-            return Path(named) if named else None
-        if self.options.reports is None or not self.models:
-            return None
-        from pytest_toolcall.report.runs import new_run_directory
-
-        return new_run_directory(self.options.reports, self.models)
-
-    @cached_property
-    def recording(self) -> Recording | None:
-        from pytest_toolcall.play.recording import Recording
-
-        if self.run_directory is None or self.remote:
-            return None
-        worker = self.worker.get("workerid")
-        return Recording(self.run_directory / (f"recording-{worker}.jsonl" if worker else "recording.jsonl"))
-
-    def record_line(self, line: dict[str, Json]) -> None:
-        """Keep one exchange: in this process's file, or under a remote worker for the next report to carry."""
-        if self.remote:
-            with self._lock:
-                self._lines.append(line)
-        elif self.recording is not None:
-            self.recording.write(line)
-
-    @cached_property
-    def remote(self) -> bool:
-        """Whether this is a worker that does not see the controller's disk: the run's directory is not there."""
-        return bool(self.worker.get("toolcall_run")) and not Path(self.worker["toolcall_run"]).is_dir()
-
-    def take_lines(self) -> list[dict[str, Json]]:
-        """Exchanges that a remote worker has kept since the last report."""
-        with self._lock:
-            taken, self._lines = self._lines, []
-        return taken
-
-    @cached_property
-    def tally(self) -> Tally:
-        from pytest_toolcall.play.guard import Tally
-
-        return Tally()
-
-    @cached_property
-    def _budget(self) -> Budget:
-        """Under xdist each worker has its share, since none knows what the others spend."""
-        from pytest_toolcall.play.guard import Budget
-
-        limit = self.options.max_cost_usd
-        return Budget(None if limit is None else limit / int(self.worker.get("workercount", 1)))
+        """The loop that conversations are played on."""
+        return self.asking.runner
 
     def endpoint(self, model: str) -> Guarded:
         """The endpoint of a model, opened once."""
-        with self._lock:
-            if model not in self._endpoints:
-                self._endpoints[model] = self._open(model)
-            return self._endpoints[model]
-
-    def _open(self, model: str) -> Guarded:
-        from pytest_toolcall.endpoint.limits import AdaptiveLimit
-        from pytest_toolcall.play.guard import Guarded
-
-        rpm = self.options.rpm
-        workers = int(self.worker.get("workercount", 1))
-        limit = AdaptiveLimit(self.concurrency, per_minute=rpm / workers if rpm else None)
-        self._limits[model] = limit
-        return Guarded(
-            replace(self.request, timeout_s=self._patience_s).open(model, self.cases, limit),
-            tally=self.tally,
-            budget=self._budget,
-            resumed=self._resumed(model),
-        )
-
-    @property
-    def _patience_s(self) -> float:
-        """Seconds for one answer: what the command line says, else enough for the most patient dialogue."""
-        asked = [case.dialogue.timeout_s for case in self.cases if case.dialogue is not None]
-        return self.options.timeout_s if self.options.timeout_given else max([self.options.timeout_s, *asked])
-
-    def _resumed(self, model: str) -> ReplayEndpoint | None:
-        """What the run that is resumed has recorded of a model; a judge's exchanges belong to the model it judged."""
-        path = self.resumed_from
-        if path is None or model.startswith("replay:"):
-            return None
-        from pytest_toolcall.endpoint import ReplayEndpoint
-
-        recorded = ReplayEndpoint.models_in(path)
-        tested = self.models[0] if model == self.options.judge and model not in recorded else model
-        return ReplayEndpoint(path, model=tested, name=model) if tested in recorded else None
+        return self.asking.endpoint(model)
 
     @cached_property
-    def resumed_from(self) -> Path | None:
-        """The recording that is resumed. The controller finds it before this run has one of its own, which ``latest``
-        would otherwise name."""
-        if "toolcall_resume" in self.worker:
-            return Path(self.worker["toolcall_resume"])
-        if not self.options.resume:
-            return None
-        from pytest_toolcall.report.runs import find_recording
+    def keeping(self) -> Keeping:
+        """Where the run is kept."""
+        worker = self.worker if hasattr(self.config, "workerinput") else None
+        return Keeping(self.options.reports, self.models, worker)
 
-        return find_recording(self.options.resume, self.options.reports, self.config.invocation_params.dir)
+    @property
+    def run_directory(self) -> Path | None:
+        """The run's directory, None where nothing is kept."""
+        return self.keeping.run_directory
 
-    def held_back(self) -> int:
-        """How often endpoints said that they are busy."""
-        return sum(limit.held_back.overloads for limit in self._limits.values())
+    def record_line(self, line: dict[str, Json]) -> None:
+        """Keep one exchange."""
+        self.keeping.record_line(line)
 
     def prepared(self, item: CaseItem) -> Play:
         """The play of an item: under way, or ready to start."""
@@ -429,24 +296,22 @@ class ToolcallSession:
 
     def told(self) -> dict[str, list[str]]:
         """What a worker tells the controller at its end, in types that xdist can carry."""
-        recording = self.__dict__.get("recording")
-        problems = [recording.problem] if recording is not None and recording.problem else []
-        held = [
-            f"{model}: held back {limit.held_back.overloads} times, down to {limit.held_back.lowest} at once"
-            for model, limit in self._limits.items()
-            if limit.held_back.overloads
-        ]
-        return {"left_alone": self.left_alone, "warnings": self.warnings, "problems": problems, "held_back": held}
+        problem = self.keeping.problem
+        return {
+            "left_alone": self.left_alone,
+            "warnings": self.warnings,
+            "problems": [problem] if problem else [],
+            "held_back": self.asking.held_back_lines(),
+        }
 
     def close(self) -> None:
         """Stop what is in flight and close every endpoint and file."""
         if self.progress is not None:
             self.progress.close()
-        if "runner" in self.__dict__:
-            self.runner.close(*(endpoint.aclose for endpoint in self._endpoints.values()))
-        if self.__dict__.get("recording") is not None:
-            assert self.recording is not None
-            self.recording.close()
+        if "runner" in self.asking.__dict__:
+            self.runner.close(*(endpoint.aclose for endpoint in self.asking.opened()), *self.closers)
+        if "keeping" in self.__dict__:
+            self.keeping.close()
 
 
 RECORD = pytest.StashKey["CaseRecord"]()

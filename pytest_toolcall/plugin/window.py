@@ -53,7 +53,7 @@ class Window:
         if not self._items:
             self._begin(item)
         ahead = 1 if option.maxfail else _AHEAD_XDIST if self._session.worker else _AHEAD
-        limit = self._session.concurrency * ahead
+        limit = self._session.asking.concurrency * ahead
         self._start(item)
         for upcoming in self._upcoming(nextitem):
             self._start(upcoming)

@@ -18,8 +18,8 @@ class Workers:
         state = existing_session(node.config)
         if state is not None and state.run_directory is not None:
             node.workerinput["toolcall_run"] = str(state.run_directory)
-        if state is not None and state.resumed_from is not None:
-            node.workerinput["toolcall_resume"] = str(state.resumed_from)
+        if state is not None and state.asking.resumed_from is not None:
+            node.workerinput["toolcall_resume"] = str(state.asking.resumed_from)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:

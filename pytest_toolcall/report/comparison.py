@@ -15,6 +15,7 @@ from pytest_toolcall.report.kept import KeptRun, read_run
 from pytest_toolcall.report.markdown import failure, inline, table
 from pytest_toolcall.report.page import case_view, failed_trials
 from pytest_toolcall.report.run_json import RunReport
+from pytest_toolcall.report.spec import compared
 from pytest_toolcall.report.terminal import DASH, percent, seconds
 from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import ModelSummary, summarise
@@ -90,7 +91,9 @@ def render_comparison(
     lines = [f"# {inline(title)}", "", "The newest run of each model. Written anew after every run."]
     for suite in sorted({column.suite for column in found}):
         lines += _suite(suite, [column for column in found if column.suite == suite])
-    if not found:
+    conformance = compared(runs, known)
+    lines += conformance
+    if not found and not conformance:
         lines += ["", "No runs yet."]
     if left := [*problems, *unread]:
         lines += ["", "## Left out", "", *(f"* {inline(problem)}" for problem in left)]

@@ -15,6 +15,7 @@ import msgspec
 from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.score.perf_record import PerfReport
 from pytest_toolcall.score.record import CaseRecord
+from pytest_toolcall.score.spec_record import SpecReport
 from pytest_toolcall.score.summary import ModelSummary
 
 SCHEMA: Final = "pytest-toolcall/run/1"
@@ -37,6 +38,7 @@ class RunReport(msgspec.Struct, frozen=True):
     cases: list[CaseRecord]
     missing: int = 0
     perf: PerfReport | None = None
+    spec: SpecReport | None = None
 
 
 def write_text(path: Path, text: str, *, encoding: str = "ascii") -> str:

@@ -1,4 +1,4 @@
-"""What the served app refuses of a chat request beside its messages (OpenAI API reference, "Create chat completion")."""
+"""What the served app refuses of a chat request beside its messages (OpenAI API, "Create chat completion")."""
 
 from __future__ import annotations
 

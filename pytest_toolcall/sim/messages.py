@@ -200,7 +200,9 @@ def _content(answer: SimAnswer, seed: str, *, thinks: bool) -> list[dict[str, Js
     if answer.text:
         blocks.append({"type": "text", "text": answer.text})
     for position, call in enumerate(answer.calls):
-        blocks.append({"type": "tool_use", "id": f"toolu_{seed}{position}", "name": call.name, "input": _input(call, answer)})
+        blocks.append(
+            {"type": "tool_use", "id": f"toolu_{seed}{position}", "name": call.name, "input": _input(call, answer)}
+        )
     return blocks
 
 

@@ -56,9 +56,7 @@ class BrokenApp:
         body = b"".join(message.get("body", b"") for message in sent[1:])
         media = headers[b"content-type"].decode()
         status, media, body = self._broken(scope, status, media, body)
-        await send(
-            {"type": "http.response.start", "status": status, "headers": [(b"content-type", media.encode())]}
-        )
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", media.encode())]})
         await send({"type": "http.response.body", "body": body})
 
     def _asked(self, content: bytes) -> bytes:
@@ -80,7 +78,10 @@ class BrokenApp:
         if media.startswith("text/event-stream"):
             events = _events(body)
             if variant.chunk is not None:
-                events = [(name, value if isinstance(value, str) else _changed(variant.chunk, value)) for name, value in events]
+                events = [
+                    (name, value if isinstance(value, str) else _changed(variant.chunk, value))
+                    for name, value in events
+                ]
             if variant.events is not None:
                 events = variant.events(events)
             data = b"".join(

@@ -216,12 +216,16 @@ def _unnamed(events: Events) -> Events:
 
 CHAT = (
     Variant(
-        "arguments as an object", "arguments-string",
-        plain=on_calls(_object_arguments), events=_in_whole_calls(_object_arguments),
+        "arguments as an object",
+        "arguments-string",
+        plain=on_calls(_object_arguments),
+        events=_in_whole_calls(_object_arguments),
     ),
     Variant(
-        "arguments encoded twice", "arguments-object",
-        plain=on_calls(_encoded_twice), events=_in_whole_calls(_encoded_twice),
+        "arguments encoded twice",
+        "arguments-object",
+        plain=on_calls(_encoded_twice),
+        events=_in_whole_calls(_encoded_twice),
     ),
     both("arguments left out", "arguments-present", on_calls(lambda call, _: call["function"].pop("arguments"))),
     both("no id", "id-present", on_calls(lambda call, _: call.pop("id", None))),
@@ -230,15 +234,31 @@ CHAT = (
     both("numbers as ids", "id-string", _ids(lambda position: position)),
     both("ids counted from 0 in every turn", "call-ids-fresh", _ids(lambda position: f"call_{position}")),
     both("no type", "call-type", on_calls(lambda call, _: call.pop("type", None))),
-    both("channel token in the name", "name-pattern", on_openings(lambda call, _: call["function"].update(name=call["function"]["name"] + "<|channel|>"))),
+    both(
+        "channel token in the name",
+        "name-pattern",
+        on_openings(lambda call, _: call["function"].update(name=call["function"]["name"] + "<|channel|>")),
+    ),
     both("null names", "name-non-empty", on_openings(_function(name=None))),
     both("function_call", "tool_calls-not-function_call", on_choices(_as_function_call)),
-    both("calls end with stop", "finish_reason-tool_calls", _finish(lambda found: "stop" if found == "tool_calls" else found)),
+    both(
+        "calls end with stop",
+        "finish_reason-tool_calls",
+        _finish(lambda found: "stop" if found == "tool_calls" else found),
+    ),
     both("no finish_reason", "finish_reason-present", _finish(lambda _: None)),
     both("an engine's own finish_reason", "finish_reason-enum", _finish(lambda found: found and "eos_token")),
-    both("text ends with tool_calls", "finish_reason-needs-calls", _finish(lambda found: "tool_calls" if found == "stop" else found)),
+    both(
+        "text ends with tool_calls",
+        "finish_reason-needs-calls",
+        _finish(lambda found: "tool_calls" if found == "stop" else found),
+    ),
     both("never says length", "finish_reason-length", _finish(lambda found: "stop" if found == "length" else found)),
-    Variant("content as parts", "content-string-or-null", plain=on_choices(lambda choice: choice["message"].update(content=[{"type": "text", "text": "x"}]))),
+    Variant(
+        "content as parts",
+        "content-string-or-null",
+        plain=on_choices(lambda choice: choice["message"].update(content=[{"type": "text", "text": "x"}])),
+    ),
     both("null id of the answer", "envelope-id", sets(id=None)),
     both("blank object", "envelope-object", sets(object="")),
     both("created as a float", "envelope-created", sets(created=1750000000.5)),
@@ -249,12 +269,26 @@ CHAT = (
     Variant("a call left in the reasoning", "no-tool-markup-in-reasoning", plain=_leak("reasoning_content")),
     Variant("no index", "delta-index-integer", chunk=on_calls(lambda call, _: call.pop("index"))),
     Variant("index 0 for all", "delta-index-distinct", chunk=on_calls(lambda call, _: call.update(index=0))),
-    Variant("index from 1", "delta-index-from-zero", chunk=on_calls(lambda call, position: call.update(index=position + 1))),
-    Variant("name in every fragment", "delta-name-once", chunk=on_calls(lambda call, _: call["function"].update(name="get_weather"))),
-    Variant("id in every fragment", "delta-id-once", chunk=on_calls(lambda call, position: call.update(id=f"call_{position}"))),
+    Variant(
+        "index from 1", "delta-index-from-zero", chunk=on_calls(lambda call, position: call.update(index=position + 1))
+    ),
+    Variant(
+        "name in every fragment",
+        "delta-name-once",
+        chunk=on_calls(lambda call, _: call["function"].update(name="get_weather")),
+    ),
+    Variant(
+        "id in every fragment",
+        "delta-id-once",
+        chunk=on_calls(lambda call, position: call.update(id=f"call_{position}")),
+    ),
     Variant("cumulative fragments", "argument-deltas", events=_cumulative),
     Variant("the last fragment is lost", "argument-deltas", events=_drop_last_fragment),
-    Variant("no delta", "delta-present", chunk=on_choices(lambda choice: choice.pop("delta") if choice.get("finish_reason") else None)),
+    Variant(
+        "no delta",
+        "delta-present",
+        chunk=on_choices(lambda choice: choice.pop("delta") if choice.get("finish_reason") else None),
+    ),
     Variant("no role", "delta-role", chunk=on_choices(lambda choice: choice["delta"].pop("role", None))),
     Variant("a new id in every chunk", "chunk-id", chunk=_new_id),
     Variant("finish_reason twice", "finish_reason-once", events=_finish_twice),
@@ -268,50 +302,149 @@ CHAT = (
     Variant("Latin-1", "sse-utf8", stream=lambda data: data.replace(b"}", b"\xfc}", 1)),
     Variant("include_usage is ignored", "include_usage", ask=_drop_usage),
     Variant("usage beside a choice", "usage-chunk", chunk=_usage_in_choices),
-    Variant("usage before the end", "usage-last", events=lambda events: [*events[:-1], events[-3], events[-1]] if isinstance(events[-2][1], dict) and events[-2][1].get("usage") else events),
+    Variant(
+        "usage before the end",
+        "usage-last",
+        events=lambda events: (
+            [*events[:-1], events[-3], events[-1]]
+            if isinstance(events[-2][1], dict) and events[-2][1].get("usage")
+            else events
+        ),
+    ),
     Variant("no usage", "usage-present", plain=_without("usage")),
-    both("a wrong total", "usage-total", lambda body: body["usage"].update(total_tokens=1) if body.get("usage") else None),
-    both("counts as strings", "usage-shape", lambda body: body["usage"].update(prompt_tokens="9") if body.get("usage") else None),
-    both("counts of 0", "usage-counted", lambda body: body.update(usage=dict.fromkeys(body["usage"], 0)) if body.get("usage") else None),
+    both(
+        "a wrong total", "usage-total", lambda body: body["usage"].update(total_tokens=1) if body.get("usage") else None
+    ),
+    both(
+        "counts as strings",
+        "usage-shape",
+        lambda body: body["usage"].update(prompt_tokens="9") if body.get("usage") else None,
+    ),
+    both(
+        "counts of 0",
+        "usage-counted",
+        lambda body: body.update(usage=dict.fromkeys(body["usage"], 0)) if body.get("usage") else None,
+    ),
     both("prompts counted anew each time", "usage-same", _other_prompt),
     Variant("required is ignored", "tool_choice-required", ask=_choice(lambda choice: choice == "required", "auto")),
     Variant("none is ignored", "tool_choice-none", ask=_choice(lambda choice: choice == "none", "required")),
-    Variant("the wrong tool is called", "tool_choice-named", ask=_choice(lambda choice: isinstance(choice, dict) and choice["function"]["name"] == "get_time", _other_tool)),
+    Variant(
+        "the wrong tool is called",
+        "tool_choice-named",
+        ask=_choice(lambda choice: isinstance(choice, dict) and choice["function"]["name"] == "get_time", _other_tool),
+    ),
     Variant("parallel_tool_calls is ignored", "parallel-false", ask=_without("parallel_tool_calls")),
     Variant("max_tokens is ignored", "max_tokens-kept", ask=_without("max_tokens")),
     Variant("stop is ignored", "stop-kept", ask=_without("stop")),
     Variant("any temperature", "refuses-temperature", ask=_forgiving),
     Variant("any tool_choice", "refuses-unknown-choice", ask=_any_choice),
     Variant("its own calls are refused", "call-echoed", ask=_refuse_history),
-    Variant("errors without a key", "error-object", refusal=lambda status, body: (status, "application/json", json.dumps(body["error"]))),
-    Variant("errors as pages", "error-json", refusal=lambda status, _: (status, "text/html", "<html><h1>Bad request</h1></html>")),
+    Variant(
+        "errors without a key",
+        "error-object",
+        refusal=lambda status, body: (status, "application/json", json.dumps(body["error"])),
+    ),
+    Variant(
+        "errors as pages",
+        "error-json",
+        refusal=lambda status, _: (status, "text/html", "<html><h1>Bad request</h1></html>"),
+    ),
     Variant("errors as 500", "no-server-error", refusal=lambda _, body: (500, "application/json", json.dumps(body))),
     Variant("errors as 200", "error-status", refusal=lambda _, body: (200, "application/json", json.dumps(body))),
     Variant("a bare list of models", "models-listed", listing=lambda body: body["data"]),
-)  # fmt: skip
+)
 
 RESPONSES = (
-    Variant("no call_id", "id-present", plain=_items(lambda item: item.pop("call_id")), chunk=_items(lambda item: item.pop("call_id")), wire="responses"),
-    Variant("arguments as an object", "arguments-string", plain=_items(lambda item: item.update(arguments={"city": "x"})), wire="responses"),
-    Variant("never incomplete", "incomplete-status", plain=lambda body: body.update(status="completed"), wire="responses"),
-    Variant("events without names that fit", "event-name", events=lambda events: [("message", value) for _, value in events], wire="responses"),
+    Variant(
+        "no call_id",
+        "id-present",
+        plain=_items(lambda item: item.pop("call_id")),
+        chunk=_items(lambda item: item.pop("call_id")),
+        wire="responses",
+    ),
+    Variant(
+        "arguments as an object",
+        "arguments-string",
+        plain=_items(lambda item: item.update(arguments={"city": "x"})),
+        wire="responses",
+    ),
+    Variant(
+        "never incomplete", "incomplete-status", plain=lambda body: body.update(status="completed"), wire="responses"
+    ),
+    Variant(
+        "events without names that fit",
+        "event-name",
+        events=lambda events: [("message", value) for _, value in events],
+        wire="responses",
+    ),
     Variant("no closing event", "stream-terminated", events=lambda events: events[:-1], wire="responses"),
     Variant("sequence numbers of 0", "sequence-number", chunk=sets(sequence_number=0), wire="responses"),
-    Variant("deltas are lost", "deltas-rebuild", events=lambda events: [event for event in events if not (event[0].endswith("arguments.delta") and "}" in event[1]["delta"])], wire="responses"),
-    Variant("an empty output at the end", "items-rebuild", chunk=_type("response.completed", lambda value: value["response"].update(output=[])), wire="responses"),
+    Variant(
+        "deltas are lost",
+        "deltas-rebuild",
+        events=lambda events: [
+            event for event in events if not (event[0].endswith("arguments.delta") and "}" in event[1]["delta"])
+        ],
+        wire="responses",
+    ),
+    Variant(
+        "an empty output at the end",
+        "items-rebuild",
+        chunk=_type("response.completed", lambda value: value["response"].update(output=[])),
+        wire="responses",
+    ),
     Variant("no opening event", "created-first", events=lambda events: events[1:], wire="responses"),
-)  # fmt: skip
+)
 
 MESSAGES = (
-    Variant("calls end with end_turn", "stop_reason-tool_use", plain=lambda body: body.update(stop_reason="end_turn") if body["stop_reason"] == "tool_use" else None, wire="messages"),
-    Variant("input as a string", "input-object", plain=_blocks(lambda block: block.update(input=json.dumps(block["input"]))), wire="messages"),
+    Variant(
+        "calls end with end_turn",
+        "stop_reason-tool_use",
+        plain=lambda body: body.update(stop_reason="end_turn") if body["stop_reason"] == "tool_use" else None,
+        wire="messages",
+    ),
+    Variant(
+        "input as a string",
+        "input-object",
+        plain=_blocks(lambda block: block.update(input=json.dumps(block["input"]))),
+        wire="messages",
+    ),
     Variant("events without names", "event-name", events=_unnamed, wire="messages"),
     Variant("no message_stop", "stream-terminated", events=lambda events: events[:-1], wire="messages"),
-    Variant("block index from 1", "block-index", chunk=lambda value: value.update(index=value["index"] + 1) if "index" in value else None, wire="messages"),
-    Variant("pieces of input are lost", "input-deltas", events=lambda events: [event for event in events if not (event[0] == "content_block_delta" and "}" in event[1]["delta"].get("partial_json", ""))], wire="messages"),
-    Variant("blocks never stop", "block-order", events=lambda events: [event for event in events if event[0] != "content_block_stop"], wire="messages"),
-    Variant("an OpenAI stop_reason", "stop_reason-enum", plain=lambda body: body.update(stop_reason="stop") if body["stop_reason"] == "end_turn" else None, wire="messages"),
-    Variant("no usage at the end", "usage-in-delta", chunk=_type("message_delta", lambda value: value.pop("usage")), wire="messages"),
-)  # fmt: skip
+    Variant(
+        "block index from 1",
+        "block-index",
+        chunk=lambda value: value.update(index=value["index"] + 1) if "index" in value else None,
+        wire="messages",
+    ),
+    Variant(
+        "pieces of input are lost",
+        "input-deltas",
+        events=lambda events: [
+            event
+            for event in events
+            if not (event[0] == "content_block_delta" and "}" in event[1]["delta"].get("partial_json", ""))
+        ],
+        wire="messages",
+    ),
+    Variant(
+        "blocks never stop",
+        "block-order",
+        events=lambda events: [event for event in events if event[0] != "content_block_stop"],
+        wire="messages",
+    ),
+    Variant(
+        "an OpenAI stop_reason",
+        "stop_reason-enum",
+        plain=lambda body: body.update(stop_reason="stop") if body["stop_reason"] == "end_turn" else None,
+        wire="messages",
+    ),
+    Variant(
+        "no usage at the end",
+        "usage-in-delta",
+        chunk=_type("message_delta", lambda value: value.pop("usage")),
+        wire="messages",
+    ),
+)
 
 VARIANTS = (*CHAT, *RESPONSES, *MESSAGES)

@@ -92,10 +92,11 @@ def check_message(
     found.reasoning = "\n".join(text for name in _REASONING if isinstance(text := message.get(name), str))
     if message.get("function_call") is not None or found.finish == "function_call":
         found.broken("tool_calls-not-function_call", "the call came as function_call, deprecated since 2023", message)
-    calls = message.get("tool_calls")
-    if calls is not None and not isinstance(calls, list):
-        found.broken("call-shape", f"tool_calls is {kind_of(calls)}, not a list", message)
-    for position, call in enumerate(calls if isinstance(calls, list) else []):
+    given = message.get("tool_calls")
+    calls: list[Json] = given if isinstance(given, list) else []
+    if given is not None and not isinstance(given, list):
+        found.broken("call-shape", f"tool_calls is {kind_of(given)}, not a list", message)
+    for position, call in enumerate(calls):
         last = position == len(calls) - 1
         many = len(fragments) > position and fragments[position] > 1
         _check_call(call, found, cut=last and found.finish == "length", rule="argument-deltas" if many else "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from pytest_toolcall.core.jsontext import Json, JsonTextError, parse_json
@@ -215,7 +216,7 @@ class _Rebuilt:
         if not all(isinstance(piece, str) for piece in pieces):
             return next(piece for piece in pieces if not isinstance(piece, str))
         joined, said = "".join(pieces), [piece for piece in pieces if piece]
-        if len(said) > 1 and all(later.startswith(earlier) for earlier, later in zip(said, said[1:], strict=False)):
+        if len(said) > 1 and all(later.startswith(earlier) for earlier, later in pairwise(said)):
             try:
                 parse_json(joined)
             except JsonTextError:

@@ -26,7 +26,7 @@ def check_error(exchange: Exchange, found: Findings) -> None:
         return
     error = body.get("error") if isinstance(body, Mapping) else None
     found.failed = error if error is not None else body
-    if check_error_object(error, "error-object", found, body):
+    if check_error_object(error, "error-object", found, body) and isinstance(error, Mapping):
         _models_own(error, found)
 
 

@@ -37,7 +37,8 @@ def read_stream(body: bytes, found: Findings) -> list[Event]:
         found.broken("sse-utf8", f"byte {error.start} of the stream is not UTF-8", repr(body[error.start :][:40]))
         text = body.decode("utf-8", "replace")
     events: list[Event] = []
-    name, data = "", []
+    name = ""
+    data: list[str] = []
     for line in [*_LINE_END.split(text.removeprefix("\ufeff")), ""]:
         if not line:
             if data:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.spec import SpecItem, SpecOutcome, SpecVerdict
 from pytest_toolcall.endpoint.faults import clean
-from pytest_toolcall.judge.contract import RULES, Exchange, Findings, findings
+from pytest_toolcall.judge.contract import RULES, Exchange, Findings
 from pytest_toolcall.probe.spec.checks import CHECKS, Broken, Seen, Unjudged
 from pytest_toolcall.probe.spec.client import SpecClient
 from pytest_toolcall.probe.spec.turns import second_body

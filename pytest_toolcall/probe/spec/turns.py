@@ -16,12 +16,12 @@ def second_body(exchange: Exchange, found: Findings, item: SpecItem) -> dict[str
     results = [item.results[min(position, len(item.results) - 1)] for position in range(len(found.calls))]
     body = {key: value for key, value in exchange.request.items() if key != "tool_choice"}
     if exchange.wire == "responses":
-        said = _output(exchange, found)
+        own = _output(exchange, found)
         outputs = [
             {"type": "function_call_output", "call_id": call.id, "output": result}
             for call, result in zip(found.calls, results, strict=True)
         ]
-        return {**body, "input": [*_listed(body.get("input")), *said, *outputs], **item.then}
+        return {**body, "input": [*_listed(body.get("input")), *own, *outputs], **item.then}
     said = _chat_message(found) if exchange.wire == "chat" else _blocks(found)
     if said is None:
         return None
@@ -32,7 +32,7 @@ def _listed(given: Json) -> list[Json]:
     return [{"role": "user", "content": given}] if isinstance(given, str) else list(given or [])
 
 
-def _chat_message(found: Findings) -> list[Json]:
+def _chat_message(found: Findings) -> list[Json] | None:
     calls = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in found.calls
