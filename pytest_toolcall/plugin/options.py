@@ -43,6 +43,7 @@ OPTIONS = (
     Option("param", "extra request parameter, may be repeated", "K=V", many=True),
     Option("concurrency", "conversations in flight at once (default 8)", "N", default=str(DEFAULT_CONCURRENCY)),
     Option("timeout", "seconds to wait for one answer (default 120)", "S", default=str(DEFAULT_TIMEOUT_S)),
+    Option("distractors", "offer this many unrelated tools beside a case's own (cases of steps)", "N"),
     Option("trials", "independent repetitions of every case (default: what the case says, else 1)", "N"),
     Option("stream", "ask with streaming and judge the merged stream", flag=True, text_in_ini=True),
     Option("wire", "wire format of the models: chat (default), responses or messages", "NAME"),
@@ -133,6 +134,7 @@ class Options:
     timeout_s: float
     timeout_given: bool
     trials: int | None
+    distractors: int
     stream: bool | Literal["both"]
     wire: WireName | None
     judge: str
@@ -247,6 +249,7 @@ def read_options(config: pytest.Config) -> Options:
         timeout_s=_number(config, "timeout", DEFAULT_TIMEOUT_S, 0.001),
         timeout_given=_given(config, "timeout") is not None,
         trials=_whole(config, "trials", None),
+        distractors=_whole(config, "distractors", None) or 0,
         stream=_stream(config),
         wire=_wire(config),
         judge=_given(config, "judge") or "",

@@ -137,6 +137,10 @@ class ToolcallSession:
             from pytest_toolcall.judge.steps import judged_strictly
 
             case = judged_strictly(case)
+        if self.options.distractors and case.kind == "steps":
+            from pytest_toolcall.probe.distractors import with_distractors
+
+            case = with_distractors(case, self.options.distractors)
         return replace(case, trials=self.options.trials) if self.options.trials else case
 
     def claim_ids(self, cases: Sequence[Case]) -> None:

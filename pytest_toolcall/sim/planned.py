@@ -19,7 +19,7 @@ from pytest_toolcall.sim.unsaid import carrying, from_prompt, said_instead
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """One call that is right now. ``place`` names it within the case, ``named`` is what checks name of its arguments."""
+    """One call that is right now: its ``place`` within the case, and what checks name of its arguments (``named``)."""
 
     place: int
     expected: ExpectedCall

@@ -251,3 +251,13 @@ def test_suite_option_runs_a_shipped_suite(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--toolcall-suite", "core", "--model", "sim:reference").assert_outcomes(passed=80)
     wrong = pytester.runpytest("--toolcall-suite", "cor", "--model", "sim:reference")
     wrong.stderr.fnmatch_lines(["*did you mean 'core'*"])
+
+
+def test_distractors_are_offered_and_mark_the_version(pytester: pytest.Pytester) -> None:
+    write_cases(pytester.path)
+    run = ["cases", "--model", "sim:reference", "--toolcall-distractors", "9", "--toolcall-json", "o.json"]
+    pytester.runpytest(*run).assert_outcomes(passed=5)
+    assert run_report(pytester.path / "o.json")["suites"] == {"small": "1.0.0+9-distractors"}
+    (recording,) = pytester.path.glob("reports/*/recording.jsonl")
+    tools = json.loads(recording.read_text().splitlines()[0])["request"]["tools"]
+    assert len({tool["function"]["name"] for tool in tools}) == 11

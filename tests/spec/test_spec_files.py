@@ -99,7 +99,7 @@ def test_what_is_wrong_with_a_conformance_file_is_told_with_its_line(tmp_path: P
     )
     text = "\n".join(problems)
     for part in (
-        "3: rules[0].request: no request 'cal' under requests; did you mean \"call\"?",
+        'rules[0]: request: no request \'cal\' under requests; did you mean "call"?',
         "needs says, since no rule of the contract is called mine",
         "no check 'argument-valid'; did you mean \"arguments-valid\"?",
         "no contract rule 'sse-don'; did you mean \"sse-done\"?",

@@ -15,6 +15,8 @@ from pytest_toolcall.probe.spec.turns import second_body
 _NOT_THE_RULE = frozenset({401, 403, 404, 408, 409, 429, 503, 504, 529})
 """Statuses of a valid request that tell of keys, names and load, not of what the endpoint can do."""
 
+_TAIL = 400
+
 
 class _Errored(Exception):
     pass
@@ -34,7 +36,8 @@ async def run_item(item: SpecItem, client: SpecClient) -> SpecVerdict:
         for name in item.checks:
             await CHECKS[name](seen)
     except Broken as broken:
-        return _verdict(item, "failed", seen, broken.rule or item.rule, broken.detail, broken.evidence)
+        shown = broken.evidence or _end_of_answer(seen)
+        return _verdict(item, "failed", seen, broken.rule or item.rule, broken.detail, shown)
     except _Unsupported as said:
         return _verdict(item, "unsupported", seen, reason=str(said))
     except Unjudged as why:
@@ -44,6 +47,12 @@ async def run_item(item: SpecItem, client: SpecClient) -> SpecVerdict:
     except (_Errored, EndpointError) as error:
         return _verdict(item, "errored", seen, reason=str(error))
     return _verdict(item, "passed", seen)
+
+
+def _end_of_answer(seen: Seen) -> str:
+    """Where a rule is broken by what is not there, the bytes at the end show that it did not come."""
+    text = seen.exchanges[-1].text.strip() if seen.exchanges else ""
+    return text if len(text) <= _TAIL else f"…{text[-_TAIL:]}"
 
 
 def _verdict(
