@@ -18,10 +18,24 @@ from pytest_toolcall.sim.sampling import sample_arguments
 from tests.spec.asking import SPEC, items
 
 FILES = ("chat", "responses", "messages", "schemas")
-PORTABLE = (
-    "type enum const properties required additionalProperties items minItems maxItems minimum maximum minLength "
-    "maxLength pattern description default"
-).split()
+PORTABLE = [
+    "type",
+    "enum",
+    "const",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "description",
+    "default",
+]
 
 
 def test_there_are_more_than_eighty_rules_for_chat_and_a_smaller_set_for_the_other_wires() -> None:
@@ -99,7 +113,7 @@ def test_what_is_wrong_with_a_conformance_file_is_told_with_its_line(tmp_path: P
     )
     text = "\n".join(problems)
     for part in (
-        'rules[0]: request: no request \'cal\' under requests; did you mean "call"?',
+        "rules[0]: request: no request 'cal' under requests; did you mean \"call\"?",
         "needs says, since no rule of the contract is called mine",
         "no check 'argument-valid'; did you mean \"arguments-valid\"?",
         "no contract rule 'sse-don'; did you mean \"sse-done\"?",

@@ -90,7 +90,8 @@ def check_message(
         found.check(right, "content-string-or-null", f"{key} is {kind_of(value)}, not a string or null", value)
     found.text = message["content"] if isinstance(message.get("content"), str) else ""
     found.reasoning = "\n".join(text for name in _REASONING if isinstance(text := message.get(name), str))
-    if message.get("function_call") is not None or found.finish == "function_call":
+    instead = message.get("function_call") is not None and not message.get("tool_calls")
+    if instead or found.finish == "function_call":
         found.broken("tool_calls-not-function_call", "the call came as function_call, deprecated since 2023", message)
     given = message.get("tool_calls")
     calls: list[Json] = given if isinstance(given, list) else []

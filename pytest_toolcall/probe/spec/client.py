@@ -20,6 +20,8 @@ from pytest_toolcall.endpoint.sse import MAX_BODY_BYTES
 from pytest_toolcall.endpoint.wires import wire_named
 from pytest_toolcall.judge.contract import Exchange
 
+_LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
+"""Names of one thing, of which a request has one."""
 _AGAIN = frozenset({429, 500, 502, 503, 504, 529})
 """Statuses asked once more: an endpoint's hiccup breaks no rule, one that comes twice may."""
 
@@ -51,7 +53,9 @@ class SpecClient:
 
     def body(self, item: SpecItem) -> dict[str, Json]:
         """The body of an item's request. Parameters that the user asks for go into requests that are to succeed."""
-        extra = self.settings.params if item.expect == "answer" else {}
+        extra = dict(self.settings.params) if item.expect == "answer" else {}
+        if not _LIMITS.isdisjoint(item.request.body):
+            extra = {key: value for key, value in extra.items() if key not in _LIMITS}
         whole = {**extra, "model": self.settings.model, **item.request.body}
         if item.stream:
             whole["stream"] = True
