@@ -18,6 +18,7 @@ import regex  # noqa: F401
 import yaml  # noqa: F401
 
 import pytest_toolcall
+from pytest_toolcall.endpoint.client import Endpoint
 
 for _module in pkgutil.walk_packages(pytest_toolcall.__path__, "pytest_toolcall."):
     if _module.name != "pytest_toolcall.__main__":
@@ -38,4 +39,4 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(delay: float, result: object = None) -> object:
         return await real(0, result)
 
-    monkeypatch.setattr("pytest_toolcall.endpoint.client.asyncio.sleep", at_once)
+    monkeypatch.setitem(Endpoint.__init__.__kwdefaults__, "sleep", at_once)

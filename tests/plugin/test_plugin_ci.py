@@ -21,6 +21,8 @@ from tests.report.builders import EVERYTHING
 SCHEMA = (Path(__file__).parents[1] / "data" / "xunit2.xsd").read_text(encoding="utf-8")
 STRICT = SCHEMA.replace('<xs:element ref="properties"/><!-- wider -->', "")
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+ALONE = pytest.mark.parametrize("workers", [()], ids=["one process"])
+"""Starting workers costs seconds: only what travels on reports is tried with them as well."""
 MODELS = ("--model", "sim:reference", "--model", "sim:wrong-value")
 
 
@@ -38,7 +40,9 @@ def properties(case: junitparser.TestCase) -> dict[str, str]:
 
 
 def go(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
+    """One run; in this process where no worker and no missing plugin is asked for."""
+    run = pytester.runpytest_subprocess if {"-n", "-p"} & set(args) else pytester.runpytest
+    return run("-p", "no:cacheprovider", *args)
 
 
 @WORKERS
@@ -99,7 +103,7 @@ def recorded(pytester: pytest.Pytester, text: str, **usage: Any) -> None:
     (pytester.path / "said.jsonl").write_text("\n".join(lines) + "\n")
 
 
-@WORKERS
+@ALONE
 def test_files_are_valid_whatever_a_model_says(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
     write_cases(pytester.path)
     recorded(pytester, EVERYTHING + "\ufffe\uffff\U0001f600\udfff")
@@ -220,7 +224,7 @@ def test_a_gateway_that_is_not_there_costs_one_line(pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(["cannot push to the Prometheus pushgateway at 127.0.0.1:9: *"])
 
 
-@WORKERS
+@ALONE
 def test_pages_stand_beside_run_json_and_the_comparison_above_them(
     pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -293,7 +297,7 @@ turns:
 """
 
 
-@WORKERS
+@ALONE
 def test_the_eval_formats_own_two_places_are_written_on_request(
     pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:

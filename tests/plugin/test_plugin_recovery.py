@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -102,8 +103,11 @@ def test_busy_endpoint_is_told_in_the_table(pytester: pytest.Pytester, quick_ret
 
 
 def run_aside(directory: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A run of its own. Where this one was started in a shell's background, SIGINT is ignored: not for the child."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    return subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    heeding = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    return subprocess.Popen(command, cwd=directory, text=True, preexec_fn=heeding, **pipes)
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
