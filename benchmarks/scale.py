@@ -53,13 +53,18 @@ def write_cases(directory: Path, count: int) -> Path:
 
 
 def run_pytest(directory: Path, base_url: str, *more: str) -> tuple[float, float, dict[str, object]]:
-    """Wall seconds of the run itself (from the end of collection), CPU seconds of the process and its children."""
+    """Wall seconds of the run itself (from the end of collection), CPU seconds of the process and its children.
+
+    Only this plugin and xdist are loaded: what other plugins cost on each item is not asked here.
+    """
     command = [
-        sys.executable, "-m", "pytest", "cases/scale.yaml", "-q", "-p", "no:cacheprovider", "--model", "m",
-        "--toolcall-base-url", base_url, "--toolcall-json", "out.json", *more,
+        sys.executable, "-m", "pytest", "-p", "pytest_toolcall.plugin", "-p", "xdist", "-p", "no:cacheprovider",
+        "cases/scale.yaml", "-q", "--model", "m", "--toolcall-base-url", base_url, "--toolcall-json", "out.json", *more,
     ]  # fmt: skip
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    alone.pop("PYTHONDONTWRITEBYTECODE", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, env=dict(os.environ))
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, env=alone)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])

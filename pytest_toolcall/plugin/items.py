@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -59,7 +60,7 @@ class CaseItem(pytest.Item):
         item.add_marker(pytest.mark.usefixtures(*_FIXTURES))
         manager: Any = item.session._fixturemanager
         item._fixtureinfo = manager.getfixtureinfo(node=item, func=None, cls=None)
-        item.fixturenames = item._fixtureinfo.names_closure
+        item.fixturenames = item._needed_fixtures()
         item._initrequest()
         return item
 
@@ -67,7 +68,15 @@ class CaseItem(pytest.Item):
         self.funcargs: dict[str, object] = {}
         self._request = TopRequest(self, _ispytest=True)  # type: ignore[arg-type]
 
-    @property
+    def _needed_fixtures(self) -> list[str]:
+        """The fixtures to set up. Ours are left for whoever asks for them (a project's own fixtures, ``--setup-show``):
+        they only hand out what the session has prepared, and three of them cost more than all the rest of an item."""
+        closure: list[str] = self._fixtureinfo.names_closure
+        option = self.config.option
+        shown = option.setupshow or option.setuponly or option.setupplan
+        return closure if shown or not self.own_fixtures else [name for name in closure if name not in _FIXTURES]
+
+    @cached_property
     def own_fixtures(self) -> bool:
         """None of the fixtures that a case runs through is overridden, so it may start before its setup."""
         definitions = self._fixtureinfo.name2fixturedefs

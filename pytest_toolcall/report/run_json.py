@@ -54,8 +54,11 @@ def write_text(path: Path, text: str, *, encoding: str = "ascii") -> str:
 
 
 def render(report: RunReport) -> str:
-    """The document as ASCII JSON, indented for people who look into it."""
-    return json.dumps(msgspec.to_builtins(report), ensure_ascii=True, allow_nan=False, indent=1) + "\n"
+    """The document as ASCII JSON: the figures indented for people who look into it, the cases one a line."""
+    document = msgspec.to_builtins(report)
+    cases = ",\n  ".join(map(dumps, document.pop("cases")))
+    figures = json.dumps(document, ensure_ascii=True, allow_nan=False, indent=1)
+    return f'{figures[:-2]},\n "cases": [\n  {cases}\n ]\n}}\n'
 
 
 def render_cases(cases: list[CaseRecord]) -> str:
