@@ -210,7 +210,8 @@ def test_without_prometheus_client_the_option_is_refused_before_anything_is_sent
         "import importlib.util\nfind = importlib.util.find_spec\n"
         "importlib.util.find_spec = lambda name, *a: None if name == 'prometheus_client' else find(name, *a)\n"
     )
-    result = go(pytester, "cases", "--model", "sim:reference", "--toolcall-prometheus", "t.prom")
+    # A process of its own: what this conftest does to the import system would outlive a run in this one.
+    result = pytester.runpytest_subprocess("cases", "--model", "sim:reference", "--toolcall-prometheus", "t.prom")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--toolcall-prometheus needs prometheus-client*toolcall?prometheus?*"])
     assert not (pytester.path / "reports").exists()
