@@ -11,7 +11,8 @@ from pytest_toolcall.casefile.task_types import MockEntry
 from pytest_toolcall.core.cases import Check, KeyPath
 from pytest_toolcall.core.tasks import MockRule
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CheckKind, CheckSpecError, compile_argument
+from pytest_toolcall.judge.arguments import CheckKind, CheckSpecError
+from pytest_toolcall.judge.written import compile_argument
 
 
 class MockReader:

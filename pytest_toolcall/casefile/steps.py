@@ -12,7 +12,8 @@ from pytest_toolcall.casefile.types import CallEntry, Expectation, StepEntry
 from pytest_toolcall.core.cases import CallSet, Check, ExpectedCall, KeyPath, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CheckKind, CheckSpecError, compile_argument, compile_text
+from pytest_toolcall.judge.arguments import CheckKind, CheckSpecError
+from pytest_toolcall.judge.written import compile_argument, compile_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from pytest_toolcall.judge.arguments import (
     CheckKind,
     NoSuchResult,
     Result,
-    compile_argument,
     custom_check,
     describe,
     known_checks,
@@ -23,6 +22,7 @@ from pytest_toolcall.judge.arguments import (
     register_checks,
     used_value,
 )
+from pytest_toolcall.judge.written import compile_argument
 
 MISSING = object()
 NULLABLE = {"type": ["string", "null"]}

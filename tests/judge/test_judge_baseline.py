@@ -9,8 +9,8 @@ import pytest
 from pytest_toolcall.core.cases import ExpectedCall
 from pytest_toolcall.core.replies import ToolCall
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import compile_argument
 from pytest_toolcall.judge.baseline import baseline, params_complete, params_valid
+from pytest_toolcall.judge.written import compile_argument
 from tests.suites.task_playing import call
 
 TICKET = Tool(

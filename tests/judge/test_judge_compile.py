@@ -8,7 +8,8 @@ import pytest
 
 from pytest_toolcall.core.cases import Check, KeyPath
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.judge.arguments import CheckSpecError, compile_argument, compile_text
+from pytest_toolcall.judge.arguments import CheckSpecError
+from pytest_toolcall.judge.written import compile_argument, compile_text
 
 OBJECT = {"type": "object", "properties": {"city": {"type": "string"}, "range": {"type": "string"}}}
 

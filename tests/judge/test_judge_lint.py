@@ -10,8 +10,8 @@ from pytest_toolcall.core.cases import CallSet, Case, ExpectedCall, KeyPath, Sou
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import compile_argument, compile_text
 from pytest_toolcall.judge.lint import lint_case
+from pytest_toolcall.judge.written import compile_argument, compile_text
 
 PARAMETERS: dict[str, Json] = {
     "type": "object",

@@ -12,9 +12,9 @@ from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tasks import MockRule, SequenceStep, Task
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import compile_argument
 from pytest_toolcall.judge.failures import FAILURE_MODES
 from pytest_toolcall.judge.overlays import SCHEMA_FLAGS, ambiguous, schema_compliance
+from pytest_toolcall.judge.written import compile_argument
 from tests.suites.task_playing import DONE, call, calls, play, says
 
 CONVERT = Tool(

@@ -12,7 +12,7 @@ from pytest_toolcall.core.cases import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json, json_equal
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import Result, compile_argument, compile_text
+from pytest_toolcall.judge.arguments import Result
 from pytest_toolcall.judge.lint import lint_case
 from pytest_toolcall.judge.reference import (
     NoReference,
@@ -24,6 +24,7 @@ from pytest_toolcall.judge.reference import (
 )
 from pytest_toolcall.judge.schema import schema_faults
 from pytest_toolcall.judge.steps import judge_step
+from pytest_toolcall.judge.written import compile_argument, compile_text
 
 ROOT = Path(__file__).parents[2]
 CASES = load_cases(ROOT / "cases" / "core")
