@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from pytest_toolcall.core.jsontext import Json, JsonTextError, parse_json
+from pytest_toolcall.core.replies import ToolCall
 from pytest_toolcall.endpoint.envelope import MAX_VALUES, holds_too_much
 
 
@@ -45,6 +46,15 @@ def read_arguments(given: Json, *, cut_off: bool = False, fragments: Sequence[st
     if isinstance(value, dict):
         return Arguments(given, value)
     return Arguments(given, None, _wrong_type(value))
+
+
+def call_of_block(
+    block: Mapping[str, Json], name: str, arguments: Arguments, *, identity: str, known: Collection[str]
+) -> ToolCall:
+    """The call that one content block or output item holds; members outside ``known`` are kept as extra."""
+    extra = {key: value for key, value in block.items() if key not in known and value is not None}
+    problem = arguments.problem if name else "a call without a name"
+    return ToolCall(name, arguments.raw, arguments.value, problem, identity, extra)
 
 
 def _read_value(given: Json) -> Arguments:

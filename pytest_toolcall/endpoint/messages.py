@@ -10,7 +10,7 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall, Usage
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.arguments import Arguments, read_arguments
+from pytest_toolcall.endpoint.arguments import call_of_block, read_arguments
 from pytest_toolcall.endpoint.faults import Transient, clean, error_message, in_band_error, page_message
 from pytest_toolcall.endpoint.leaks import leaks_call
 from pytest_toolcall.endpoint.members import (
@@ -201,7 +201,7 @@ def _reply(whole: _Answer, declared: Sequence[str]) -> Reply:
             name = text_of(value.get("name"))
             if name != name.strip():
                 remarks.append("name_trimmed")
-            calls.append(_call(value, name.strip(), arguments))
+            calls.append(call_of_block(value, name.strip(), arguments, identity=id_of(value, "id"), known=_CALL_FIELDS))
             read = dict(arguments.value) if arguments.value is not None else {}
             echoed.append({**value, "type": "tool_use", "name": name.strip(), "input": read})
             continue
@@ -223,12 +223,6 @@ def _reply(whole: _Answer, declared: Sequence[str]) -> Reply:
         id=whole.id,
         usage=_token_counts(whole.usage),
     )
-
-
-def _call(block: Mapping[str, Json], name: str, arguments: Arguments) -> ToolCall:
-    extra = {key: value for key, value in block.items() if key not in _CALL_FIELDS and value is not None}
-    problem = arguments.problem if name else "a call without a name"
-    return ToolCall(name, arguments.raw, arguments.value, problem, id_of(block, "id"), extra)
 
 
 def _token_counts(usage: Mapping[str, Json]) -> Usage:

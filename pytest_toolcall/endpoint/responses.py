@@ -10,7 +10,7 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall, Usage
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.arguments import Arguments, read_arguments
+from pytest_toolcall.endpoint.arguments import call_of_block, read_arguments
 from pytest_toolcall.endpoint.faults import Transient, clean, error_message, in_band_error, page_message
 from pytest_toolcall.endpoint.leaks import leaks_call
 from pytest_toolcall.endpoint.members import (
@@ -145,7 +145,9 @@ def _reply(whole: _Response, declared: Sequence[str]) -> Reply:
             name = text_of(item.get("name"))
             if name != name.strip():
                 remarks.append("name_trimmed")
-            calls.append(_call(item, name.strip(), arguments))
+            # A result refers to ``call_id``; the item's own ``id`` (fc_…) serves only where there is no other.
+            identity = id_of(item, "call_id") or id_of(item, "id")
+            calls.append(call_of_block(item, name.strip(), arguments, identity=identity, known=_CALL_FIELDS))
             echoed.append({**item, "type": kind, "name": name.strip(), "arguments": arguments.replay})
             continue
         echoed.append(item)
@@ -166,13 +168,6 @@ def _reply(whole: _Response, declared: Sequence[str]) -> Reply:
         id=whole.id,
         usage=_token_counts(whole.usage),
     )
-
-
-def _call(item: Mapping[str, Json], name: str, arguments: Arguments) -> ToolCall:
-    """``call_id`` is what a result refers to; the item's own ``id`` (fc_…) only where there is no other."""
-    extra = {key: value for key, value in item.items() if key not in _CALL_FIELDS and value is not None}
-    problem = arguments.problem if name else "a call without a name"
-    return ToolCall(name, arguments.raw, arguments.value, problem, id_of(item, "call_id") or id_of(item, "id"), extra)
 
 
 def _read_content(content: Json, texts: list[str], refusals: list[str]) -> None:

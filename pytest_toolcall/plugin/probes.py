@@ -18,6 +18,7 @@ import pytest
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.perf import Point
 from pytest_toolcall.plugin.items import native_failure
+from pytest_toolcall.plugin.properties import set_properties
 from pytest_toolcall.plugin.session import session_of
 
 if TYPE_CHECKING:
@@ -171,11 +172,8 @@ def attach_point(item: Any, call: pytest.CallInfo[Any], report: pytest.TestRepor
     if session_of(item.config).options.junit_properties:
         from pytest_toolcall.plugin.fields import as_text
 
-        names = {*record.figures, "model", "load"}
-        kept = [pair for pair in item.user_properties if pair[0] not in names]
-        added: list[tuple[str, object]] = [("model", record.model), ("load", record.load)]
-        added += [(name, as_text(value)) for name, value in record.figures.items()]
-        item.user_properties[:] = report.user_properties[:] = [*kept, *added]
+        figures = ((name, as_text(value)) for name, value in record.figures.items())
+        set_properties(item, report, (("model", record.model), ("load", record.load), *figures))
     del item.stash[_RECORD]
 
 

@@ -10,6 +10,7 @@ import pytest
 from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.plugin.fields import as_text, fields
 from pytest_toolcall.plugin.items import CaseErrored, CaseItem
+from pytest_toolcall.plugin.properties import set_properties
 from pytest_toolcall.plugin.session import RECORD
 from pytest_toolcall.score.record import CaseRecord, case_record, to_json
 
@@ -39,24 +40,12 @@ def attach_record(item: Any, call: pytest.CallInfo[Any], report: pytest.TestRepo
         record = msgspec.structs.replace(record, outcome=_outcome(record, report))
         extra["toolcall"] = to_json(record)
         if item.toolcall.options.junit_properties:
-            _add_properties(item, report, record)
+            set_properties(item, report, ((name, as_text(value)) for name, value in fields(record).items()))
         del item.stash[RECORD]
     elif call.when == "setup" and report.skipped:
         extra["toolcall"] = "skipped"
     elif call.when in ("setup", "call") and report.failed:
         extra["toolcall"] = to_json(_broken(item, str(call.excinfo.value) if call.excinfo else ""))
-
-
-_ADDED = pytest.StashKey[list[tuple[str, object]]]()
-
-
-def _add_properties(item: CaseItem, report: pytest.TestReport, record: CaseRecord) -> None:
-    """The case's figures as properties, in plain texts. They stand in JUnit XML, and again after a rerun only once."""
-    earlier = item.stash.get(_ADDED, [])
-    kept = [pair for pair in item.user_properties if not any(pair is one for one in earlier)]
-    added: list[tuple[str, object]] = [(name, as_text(value)) for name, value in fields(record).items()]
-    item.stash[_ADDED] = added
-    item.user_properties[:] = report.user_properties[:] = [*kept, *added]
 
 
 def _outcome(record: CaseRecord, report: pytest.TestReport) -> CaseOutcome:

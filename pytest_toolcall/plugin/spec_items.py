@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_toolcall.plugin.items import native_failure
+from pytest_toolcall.plugin.properties import set_properties
 from pytest_toolcall.plugin.session import session_of
 
 if TYPE_CHECKING:
@@ -120,7 +121,6 @@ def attach_rule(item: Any, call: pytest.CallInfo[Any], report: pytest.TestReport
         report.longrepr = (str(item.path), item.spec.line, f"{_SKIPPED[record.outcome]}: {printable(record.reason)}")
     report.__dict__["toolcall_rule"] = to_json(record)
     if session_of(item.config).options.junit_properties:
-        kept = [pair for pair in item.user_properties if pair[0] not in ("model", "rule", "broken")]
-        added = [("model", record.model), ("rule", record.rule), ("broken", record.broken)]
-        item.user_properties[:] = report.user_properties[:] = [*kept, *added]
+        figures = (("model", record.model), ("rule", record.rule), ("broken", record.broken))
+        set_properties(item, report, figures)
     del item.stash[_RECORD]

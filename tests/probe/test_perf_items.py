@@ -139,6 +139,21 @@ sweeps:
     assert "wanted" in str(failure.get("message")) + str(failure.text)
 
 
+def test_a_users_property_named_like_ours_stays_in_junit(pytester: pytest.Pytester) -> None:
+    write_sweeps(pytester.path, "sweeps:\n  decode:\n    output_tokens: [4]\n    requests: 2\n")
+    pytester.makeconftest(
+        """
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.user_properties.append(("model", "theirs"))
+"""
+    )
+    with timed_server(FAST) as (url, _):
+        pytester.runpytest("cases", "-m", "perf", "--model", "m", "--toolcall-base-url", url, "--junitxml", "j.xml")
+    named = ElementTree.parse(pytester.path / "j.xml").iterfind(".//testcase//property[@name='model']")
+    assert [one.get("value") for one in named] == ["theirs", "m"]
+
+
 def test_dead_endpoint_is_errored_and_fails_the_session(pytester: pytest.Pytester) -> None:
     write_sweeps(pytester.path)
     result = pytester.runpytest("cases", "-m", "perf", "--model", "m", "--toolcall-base-url", "http://127.0.0.1:9/v1")

@@ -133,7 +133,7 @@ class Connections:
         connection = self._kept() or await self._opened()
         try:
             await connection.exchange(request, content, capture)
-        except BaseException:
+        except BaseException:  # a cancelled exchange, too, leaves its connection half read
             self._drop(connection)
             raise
         if connection.reusable:
