@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -77,7 +78,9 @@ async def plain_client(base_url: str, count: int, concurrency: int) -> None:
     """The same requests by httpx2 alone, parsed and thrown away."""
     import httpx2
 
-    tool = {"type": "function", "function": {"name": "set_alarm", "parameters": {"type": "object"}}}
+    minutes = {"minutes": {"type": "integer", "minimum": 1}}
+    parameters = {"type": "object", "properties": minutes, "required": ["minutes"]}
+    tool = {"type": "function", "function": {"name": "set_alarm", "parameters": parameters}}
     limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
     slots = asyncio.Semaphore(concurrency)
     async with httpx2.AsyncClient(limits=limits, timeout=60) as client:
@@ -107,21 +110,34 @@ def latency_ratios(cases: int, latency_s: float, concurrency: int) -> None:
             print(f"{what}: wall / ideal {wall / ideal:.2f}")
 
 
-def cpu_ratio(cases: int, concurrency: int) -> None:
+def plain_cpu_s(base_url: str, count: int, concurrency: int) -> float:
+    """CPU seconds of a process that sends ``count`` requests by httpx2 alone, its start included."""
+    asked = repr((base_url, count, concurrency))
+    script = f"import asyncio; from benchmarks.scale import plain_client; asyncio.run(plain_client(*{asked}))"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", script], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def cpu_ratio(cases: int, concurrency: int, rounds: int = 5) -> None:
+    """Both sides are processes of their own, measured in turn; of both the start-up is taken off, which is what a
+    process with one case, or with one request, uses. The median of the rounds is printed, and every round."""
+    limit = ("--toolcall-concurrency", str(concurrency))
     with tempfile.TemporaryDirectory() as name, server(0) as (base_url, _):
-        directory = Path(name)
-        write_cases(directory, 1)
-        _, empty, _ = run_pytest(directory, base_url)
-        write_cases(directory, cases)
-        _, cpu, _ = run_pytest(directory, base_url, "--toolcall-concurrency", str(concurrency))
-        started = time.process_time()
-        asyncio.run(plain_client(base_url, cases, concurrency))
-        plain = time.process_time() - started
-        mine = (cpu - empty) / cases * 1000
-        theirs = plain / cases * 1000
+        one, many = Path(name, "one"), Path(name, "many")
+        write_cases(one, 1)
+        write_cases(many, cases)
+        measured = []
+        for _ in range(rounds):
+            mine = run_pytest(many, base_url, *limit)[1] - run_pytest(one, base_url, *limit)[1]
+            plain = plain_cpu_s(base_url, cases, concurrency) - plain_cpu_s(base_url, 1, concurrency)
+            measured.append((mine / plain, mine / cases * 1000, plain / cases * 1000))
+        ratio, mine, plain = (statistics.median(column) for column in zip(*measured, strict=True))
+        each = ", ".join(f"{found[0]:.2f}" for found in measured)
         print(
-            f"{cases} cases at 0 ms, concurrency {concurrency}: CPU per case {mine:.2f} ms (start-up of a run with one "
-            f"case taken off), plain client {theirs:.2f} ms, ratio {mine / theirs:.2f}"
+            f"{cases} cases at 0 ms, concurrency {concurrency}: CPU per case {mine:.2f} ms, "
+            f"plain client {plain:.2f} ms, ratio {ratio:.2f} (rounds: {each})"
         )
 
 

@@ -4,17 +4,19 @@ and nothing here asks twice (``client.py`` does)."""
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from time import perf_counter
-from weakref import WeakKeyDictionary
 
 import httpx2
 
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.endpoint.connections import ONE_CONNECTION, Clients
 from pytest_toolcall.endpoint.envelope import decode_text, parse_envelope
 from pytest_toolcall.endpoint.faults import Redactor, Transient, clean
 from pytest_toolcall.endpoint.recordings import Attempt, RawAnswer
@@ -27,9 +29,6 @@ GRACE_S = 2.0
 """How long a stream may stay silent after finish_reason before it counts as complete without its end signal."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _KEEP_METHOD = frozenset({307, 308})
-_LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=4.0)
-"""The runner limits concurrency, not the pool: a request waiting for a connection would use up its deadline. Idle
-connections are dropped before the usual five seconds after which servers close them."""
 
 
 @dataclass(slots=True)
@@ -46,7 +45,7 @@ class _Receipt:
 
 
 class Transport:
-    """Sends requests for one endpoint; one HTTP client per event loop, since connections belong to a loop."""
+    """Sends requests for one endpoint."""
 
     def __init__(
         self,
@@ -63,13 +62,11 @@ class Transport:
         self._transport = transport
         self._grace_s = grace_s
         self._redactor = Redactor.of(settings)
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
+        self._clients = Clients(self._open_client)
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.aclose()
+        await self._clients.aclose()
 
     async def send(self, request: Mapping[str, Json], headers: Mapping[str, str]) -> Attempt:
         """Send one request and take in its whole answer within the deadline; whatever goes wrong is in the result."""
@@ -104,38 +101,45 @@ class Transport:
             fault=fault,
         )
 
-    def _client(self) -> httpx2.AsyncClient:
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            client = self._clients[loop] = httpx2.AsyncClient(
-                transport=self._transport,
-                limits=_LIMITS,
-                timeout=httpx2.Timeout(self._settings.timeout_s, pool=None),
-                follow_redirects=False,
-                trust_env=not self._settings.loopback,  # a proxy cannot reach this machine's own servers
-            )
-        return client
+    @cached_property
+    def _trusted(self) -> ssl.SSLContext:
+        """The certificates to trust, read once: that takes longer than a request."""
+        return httpx2.create_ssl_context(trust_env=self._trust_env)
+
+    @property
+    def _trust_env(self) -> bool:
+        return not self._settings.loopback  # a proxy cannot reach this machine's own servers
+
+    def _open_client(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            transport=self._transport,
+            limits=ONE_CONNECTION,
+            timeout=None,  # the deadline in `send` is for all of it; one for each read costs a timer each
+            follow_redirects=False,
+            trust_env=self._trust_env,
+            verify=self._trusted,
+        )
 
     async def _receive(self, content: bytes, headers: Mapping[str, str], receipt: _Receipt, clock: float) -> None:
-        response = await self._open(content, headers)
-        try:
-            receipt.headers = {name.lower(): value for name, value in response.headers.items()}
-            media_type = receipt.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if response.is_success and media_type == "text/event-stream":
-                receipt.tee = Tee(response.aiter_bytes())
+        with self._clients.one() as client:
+            response = await self._open(client, content, headers)
+            try:
+                receipt.headers = {name.lower(): value for name, value in response.headers.items()}
+                media_type = receipt.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if response.is_success and media_type == "text/event-stream":
+                    receipt.tee = Tee(response.aiter_bytes())
+                    receipt.status = response.status_code
+                    await self._receive_events(response, receipt, clock)
+                    return
+                body = bytearray()
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if len(body) > MAX_BODY_BYTES:
+                        raise EndpointError("body", f"the answer is longer than {MAX_BODY_BYTES // 2**20} MiB")
+                receipt.body = bytes(body)
                 receipt.status = response.status_code
-                await self._receive_events(response, receipt, clock)
-                return
-            body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > MAX_BODY_BYTES:
-                    raise EndpointError("body", f"the answer is longer than {MAX_BODY_BYTES // 2**20} MiB")
-            receipt.body = bytes(body)
-            receipt.status = response.status_code
-        finally:
-            await response.aclose()
+            finally:
+                await response.aclose()
 
     async def _receive_events(self, response: httpx2.Response, receipt: _Receipt, clock: float) -> None:
         if receipt.tee is None:
@@ -159,10 +163,9 @@ class Transport:
         finally:
             await events.aclose()
 
-    async def _open(self, content: bytes, headers: Mapping[str, str]) -> httpx2.Response:
+    async def _open(self, client: httpx2.AsyncClient, content: bytes, headers: Mapping[str, str]) -> httpx2.Response:
         """The answer's head. Redirects are followed within the same scheme, host and port only: the request carries a
         key, and the prompts may be confidential."""
-        client = self._client()
         request = client.build_request("POST", self._url, content=content, headers=dict(headers))
         for _ in range(MAX_REDIRECTS + 1):
             response = await client.send(request, stream=True)

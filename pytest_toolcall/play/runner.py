@@ -1,17 +1,62 @@
 """The concurrent runner: one event loop on a thread of its own plays conversations while pytest reports in order.
 
 A loop of its own, because one driven from the main thread stalls all conversations while a fixture or a test blocks.
+Two busy threads of one interpreter hand its lock back and forth at every system call, which costs a third of a fast
+run's CPU time; so the main thread gives way while the loop has something to do (`Runner.give_way`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import selectors
 import threading
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+GIVE_WAY_S = 0.1
+"""The longest that the main thread gives way at a time: a loop that is never at rest must not hold up reports."""
+
+
+class _Selector(selectors.DefaultSelector):
+    """Knows whether the loop has nothing to do but to wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at_rest = threading.Event()
+        self._announced = False
+        self._lock = threading.Lock()
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if ready or (timeout is not None and timeout <= 0):
+            return ready
+        with self._lock:
+            if not self._announced:
+                self._at_rest.set()
+        try:
+            return super().select(timeout)
+        finally:
+            self._at_rest.clear()
+
+    def announce(self) -> bool:
+        """Work is about to come from another thread: no rest before `arrived`. False where that was known already."""
+        with self._lock:
+            known, self._announced = self._announced, True
+            self._at_rest.clear()
+        return not known
+
+    def arrived(self) -> None:
+        """The loop has been told of the work."""
+        self._announced = False
+
+    def wait_for_rest(self, timeout_s: float) -> None:
+        """Wait until the loop rests, from another thread."""
+        self._at_rest.wait(timeout_s)
 
 
 class Runner:
@@ -19,15 +64,17 @@ class Runner:
 
     def __init__(self, concurrency: int) -> None:
         self.concurrency = max(1, concurrency)
-        self.started = 0
         self._slots: asyncio.Semaphore | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._selector = _Selector()
         self._jobs: set[asyncio.Task[object]] = set()
+        self._submitted: deque[Callable[[], Coroutine[Any, Any, None]]] = deque()
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
-            loop = asyncio.new_event_loop()
+            self._selector = _Selector()
+            loop = asyncio.SelectorEventLoop(self._selector)
             self._slots = asyncio.Semaphore(self.concurrency)
             self._thread = threading.Thread(target=loop.run_forever, name="toolcall-runner", daemon=True)
             self._thread.start()
@@ -38,14 +85,22 @@ class Runner:
         """Start ``job`` as soon as the loop gets to it. The job itself takes `slot` around each conversation."""
         loop = self._running_loop()
         result: Future[T] = Future()
+        self._submitted.append(lambda: self._play(job, result))
+        if self._selector.announce():  # the loop is woken once for all jobs that come before it has looked
+            loop.call_soon_threadsafe(self._start_submitted, loop)
+        return result
 
-        def start() -> None:
-            task = loop.create_task(self._play(job, result))
+    def _start_submitted(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._selector.arrived()
+        while self._submitted:
+            task = loop.create_task(self._submitted.popleft()())
             self._jobs.add(task)
             task.add_done_callback(self._jobs.discard)
 
-        loop.call_soon_threadsafe(start)
-        return result
+    def give_way(self) -> None:
+        """Wait until the loop has nothing to do but to wait itself, at most `GIVE_WAY_S`."""
+        if self._thread is not None:
+            self._selector.wait_for_rest(GIVE_WAY_S)
 
     async def _play(self, job: Callable[[], Awaitable[T]], result: Future[T]) -> None:
         if not result.set_running_or_notify_cancel():

@@ -45,7 +45,8 @@ class Window:
     def fill(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Start the item that is on and as many after it as may be under way or waiting for their turn.
 
-        With ``-x`` or ``--maxfail`` no more than the concurrency is, so that a failure wastes little.
+        With ``-x`` or ``--maxfail`` no more than the concurrency is, so that a failure wastes little. A long window is
+        filled when half of it has had its turn: items that start together are played together (`Runner.give_way`).
         """
         option = self._session.config.option
         if option.setuponly or option.setupplan:
@@ -55,10 +56,12 @@ class Window:
         ahead = 1 if option.maxfail else _AHEAD_XDIST if self._session.worker else _AHEAD
         limit = self._session.asking.concurrency * ahead
         self._start(item)
-        for upcoming in self._upcoming(nextitem):
-            self._start(upcoming)
-            if self._session.under_way >= limit:
-                break
+        if ahead < _AHEAD or self._session.under_way <= limit // 2:
+            for upcoming in self._upcoming(nextitem):
+                self._start(upcoming)
+                if self._session.under_way >= limit:
+                    break
+        self._session.runner.give_way()
 
     def _begin(self, item: pytest.Item) -> None:
         self._items = item.session.items
