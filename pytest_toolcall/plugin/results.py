@@ -194,22 +194,26 @@ class Results:
     def write(self) -> None:
         """Write the run's files. What cannot be written is told, and costs nothing else."""
         from pytest_toolcall.plugin.outputs import compared_lines, write_outputs
-        from pytest_toolcall.report.run_json import render, render_cases, write_text
+        from pytest_toolcall.report.run_json import case_lines, render, write_text
 
         report = self.report()
         self._compared = compared_lines(self.session, report)
-        document = render(report)
+        lines = case_lines(report)
+        document = render(report, lines)
         targets = []
         directory = self.session.run_directory if self.anything else None
         if directory is not None:
-            targets += [(directory / "run.json", document), (directory / "cases.jsonl", render_cases(report.cases))]
+            one_a_line = "".join(f"{line}\n" for line in lines)
+            targets += [(directory / "run.json", document), (directory / "cases.jsonl", one_a_line)]
         if self.session.options.json is not None:
             targets.append((self.session.options.json, document))
         self.problems += [problem for path, text in targets if (problem := write_text(path, text))]
         self.problems += write_outputs(self.session, report, directory)
         if self.session.keeping.problem:
             self.problems.append(self.session.keeping.problem)
-        self.session.config.hook.pytest_toolcall_report(config=self.session.config, report=_plain(report))
+        hook = self.session.config.hook.pytest_toolcall_report
+        if hook.get_hookimpls():
+            hook(config=self.session.config, report=_plain(report))
 
     def _errored(self) -> list[str]:
         """Why cases were errored, one line for each reason, the most frequent first."""

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from pytest_toolcall.plugin.items import CaseItem
     from pytest_toolcall.plugin.session import ToolcallSession
 
-_AHEAD = 32
-"""Items looked ahead, as a multiple of the concurrency: enough that one slow case does not starve the others."""
+_AHEAD = 64
+"""Items looked ahead, as a multiple of the concurrency: half of it is enough that one slow case does not starve the
+others."""
 
 _AHEAD_XDIST = 2
 """The same in a worker of xdist: what a crashed worker had started is asked again by another, so it stays small."""
@@ -25,10 +26,9 @@ _AHEAD_XDIST = 2
 
 def may_start_early(item: CaseItem) -> bool:
     """Nothing on the item says that it may not be played at all."""
-    if any(item.iter_markers("skip")) or any(item.iter_markers("skipif")):
-        return False
-    if any(marker.kwargs.get("run") is False for marker in item.iter_markers("xfail")):
-        return False
+    for marker in item.iter_markers():
+        if marker.name in ("skip", "skipif") or (marker.name == "xfail" and marker.kwargs.get("run") is False):
+            return False
     return item.own_fixtures
 
 

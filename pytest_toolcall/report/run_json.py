@@ -7,14 +7,14 @@ Schema number 1. The shipped ``run.schema.json`` is generated from the types; re
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
 
-from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.score.perf_record import PerfReport
-from pytest_toolcall.score.record import CaseRecord
+from pytest_toolcall.score.record import CaseRecord, to_json
 from pytest_toolcall.score.spec_record import SpecReport
 from pytest_toolcall.score.summary import ModelSummary
 
@@ -53,17 +53,21 @@ def write_text(path: Path, text: str, *, encoding: str = "ascii") -> str:
     return ""
 
 
-def render(report: RunReport) -> str:
-    """The document as ASCII JSON: the figures indented for people who look into it, the cases one a line."""
-    document = msgspec.to_builtins(report)
-    cases = ",\n  ".join(map(dumps, document.pop("cases")))
+def case_lines(report: RunReport) -> list[str]:
+    """Each case object of the document as one line of ASCII JSON: the lines of ``cases.jsonl``."""
+    return [to_json(case) for case in report.cases]
+
+
+def render(report: RunReport, lines: Sequence[str] | None = None) -> str:
+    """The document as ASCII JSON: the figures indented for people who look into it, the cases one a line.
+
+    ``lines`` are its `case_lines`, where somebody has made them already.
+    """
+    document = msgspec.to_builtins(msgspec.structs.replace(report, cases=[]))
+    del document["cases"]
     figures = json.dumps(document, ensure_ascii=True, allow_nan=False, indent=1)
+    cases = ",\n  ".join(case_lines(report) if lines is None else lines)
     return f'{figures[:-2]},\n "cases": [\n  {cases}\n ]\n}}\n'
-
-
-def render_cases(cases: list[CaseRecord]) -> str:
-    """``cases.jsonl``: the case objects, one a line."""
-    return "".join(dumps(msgspec.to_builtins(case)) + "\n" for case in cases)
 
 
 def json_schema() -> dict[str, Any]:
