@@ -114,9 +114,12 @@ def json_equal(left: Json, right: Json) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
+_compact = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
 def dumps(value: Json) -> str:
     """JSON in pure ASCII on one line: safe for any file, terminal, pipe or XML, lone surrogates included."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return _compact.encode(value)
 
 
 def brief(value: Json, limit: int = 120) -> str:

@@ -102,6 +102,11 @@ class Transport:
         )
 
     @cached_property
+    def _target(self) -> httpx2.URL:
+        """Raises `httpx2.InvalidURL`."""
+        return httpx2.URL(self._url)
+
+    @cached_property
     def _trusted(self) -> ssl.SSLContext:
         """The certificates to trust, read once: that takes longer than a request."""
         return httpx2.create_ssl_context(trust_env=self._trust_env)
@@ -166,7 +171,7 @@ class Transport:
     async def _open(self, client: httpx2.AsyncClient, content: bytes, headers: Mapping[str, str]) -> httpx2.Response:
         """The answer's head. Redirects are followed within the same scheme, host and port only: the request carries a
         key, and the prompts may be confidential."""
-        request = client.build_request("POST", self._url, content=content, headers=dict(headers))
+        request = client.build_request("POST", self._target, content=content, headers=dict(headers))
         for _ in range(MAX_REDIRECTS + 1):
             response = await client.send(request, stream=True)
             location = response.headers.get("location")
@@ -215,7 +220,7 @@ class Transport:
         return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
     def _host(self) -> str:
-        return httpx2.URL(self._url).netloc.decode("ascii", "replace")
+        return self._target.netloc.decode("ascii", "replace")
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

@@ -83,4 +83,6 @@ async def play_trials(
             return await _DRIVERS[case.kind](case, conversation, mocks, grader)
 
     asked = graders or [None] * len(conversations)
+    if len(conversations) == 1:  # no task of its own for the one trial that most cases have
+        return (await one(conversations[0], tools[0], asked[0]),)
     return tuple(await asyncio.gather(*map(one, conversations, tools, asked)))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.plugin.session import ToolcallSession
 
 _FIXTURES = ("toolcall_model", "conversation", "mock_tools")
+_USES = pytest.mark.usefixtures(*_FIXTURES)
 
 
 class CaseFailed(AssertionError):
@@ -43,12 +44,52 @@ def case_body() -> None:
     """Stands for the function that other plugins look for on an item."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Fixtures:
+    """The fixtures that the items of one file run through: pytest's ``info``, and the ``names`` to set up.
+
+    ``own``: none of the fixtures that a case runs through is overridden, so it may start before its setup.
+    """
+
+    info: Any
+    names: tuple[str, ...]
+    own: bool
+
+
+_OF_FILE = pytest.StashKey[_Fixtures]()
+
+
+def _fixtures(item: CaseItem) -> _Fixtures:
+    """Found once for a file: its items are marked alike when they are made, and have the same parents.
+
+    Our own are left for whoever asks for them (a project's fixtures, ``--setup-show``): they only hand out what the
+    session has prepared, and three of them cost more than all the rest of an item.
+    """
+    stash = item.parent.stash if item.parent is not None else item.stash
+    found = stash.get(_OF_FILE, None)
+    if found is None:
+        manager: Any = item.session._fixturemanager
+        info = manager.getfixtureinfo(node=item, func=None, cls=None)
+        own = all(
+            info.name2fixturedefs[name][-1].func.__module__ == "pytest_toolcall.plugin.fixtures"
+            for name in _FIXTURES
+            if name in info.name2fixturedefs
+        )
+        option = item.config.option
+        shown = option.setupshow or option.setuponly or option.setupplan
+        unneeded = () if shown or not own else (*_FIXTURES, "request")
+        found = _Fixtures(info, tuple(name for name in info.names_closure if name not in unneeded), own)
+        stash[_OF_FILE] = found
+    return found
+
+
 class CaseItem(pytest.Item):
     """One case with one model; ``model`` is empty where cases are only listed."""
 
     case: Case
     model: str
     fixturenames: list[str]
+    own_fixtures: bool
     _fixtureinfo: Any
     obj = staticmethod(case_body)
 
@@ -57,34 +98,15 @@ class CaseItem(pytest.Item):
         case, model = kwargs.pop("case"), kwargs.pop("model")
         item: CaseItem = super().from_parent(parent, **kwargs)
         item.case, item.model = case, model
-        item.add_marker(pytest.mark.usefixtures(*_FIXTURES))
-        manager: Any = item.session._fixturemanager
-        item._fixtureinfo = manager.getfixtureinfo(node=item, func=None, cls=None)
-        item.fixturenames = item._needed_fixtures()
+        item.add_marker(_USES)
+        fixtures = _fixtures(item)
+        item._fixtureinfo, item.fixturenames, item.own_fixtures = fixtures.info, list(fixtures.names), fixtures.own
         item._initrequest()
         return item
 
     def _initrequest(self) -> None:
         self.funcargs: dict[str, object] = {}
         self._request = TopRequest(self, _ispytest=True)  # type: ignore[arg-type]
-
-    def _needed_fixtures(self) -> list[str]:
-        """The fixtures to set up. Ours are left for whoever asks for them (a project's own fixtures, ``--setup-show``):
-        they only hand out what the session has prepared, and three of them cost more than all the rest of an item."""
-        closure: list[str] = self._fixtureinfo.names_closure
-        option = self.config.option
-        shown = option.setupshow or option.setuponly or option.setupplan
-        return closure if shown or not self.own_fixtures else [name for name in closure if name not in _FIXTURES]
-
-    @cached_property
-    def own_fixtures(self) -> bool:
-        """None of the fixtures that a case runs through is overridden, so it may start before its setup."""
-        definitions = self._fixtureinfo.name2fixturedefs
-        return all(
-            definitions[name][-1].func.__module__ == "pytest_toolcall.plugin.fixtures"
-            for name in _FIXTURES
-            if name in definitions
-        )
 
     @property
     def toolcall(self) -> ToolcallSession:
