@@ -14,8 +14,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +49,18 @@ def write_cases(directory: Path, count: int) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(HEADER + "".join(map(case, range(count))))
     return path
+
+
+def write_jsonl(path: Path, count: int) -> Path:
+    """The same cases as JSON Lines, the head of the file in its first line."""
+    import yaml
+
+    head = yaml.safe_load(HEADER)
+    del head["cases"]
+    cases = (yaml.safe_load(case(number))[0] for number in range(count))
+    with path.with_suffix(".jsonl").open("w") as file:
+        file.writelines(json.dumps(line) + "\n" for line in (head, *cases))
+    return path.with_suffix(".jsonl")
 
 
 def run_pytest(directory: Path, base_url: str, *more: str) -> tuple[float, float, dict[str, object]]:
@@ -141,36 +151,29 @@ def cpu_ratio(cases: int, concurrency: int, rounds: int = 5) -> None:
         )
 
 
-def collection_ratios(cases: int) -> None:
-    import yaml
+def used(command: list[str], directory: Path) -> tuple[float, float]:
+    """CPU seconds and peak memory in MB of a process. This one stays small: a child's peak starts at its parent's."""
+    process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{command} failed")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
+
+def collection_ratios(cases: int) -> None:
+    parse_yaml = "import sys, yaml; yaml.load(open(sys.argv[1]), Loader=yaml.CSafeLoader)"
+    parse_jsonl = "import sys, json; kept = [json.loads(line) for line in open(sys.argv[1])]"
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         path = write_cases(directory, cases)
-        text = path.read_text()
-        tracemalloc.start()
-        parsed = yaml.load(text, Loader=yaml.CSafeLoader)
-        bare_memory = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
-        started = time.process_time()
-        parsed = yaml.load(text, Loader=yaml.CSafeLoader)
-        bare = time.process_time() - started
-        lines = [{key: value for key, value in parsed.items() if key != "cases"}, *parsed["cases"]]
-        jsonl = path.with_suffix(".jsonl")
-        jsonl.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        started = time.process_time()
-        for line in jsonl.read_text().splitlines():
-            json.loads(line)
-        bare_jsonl = time.process_time() - started
-        for file, parse in ((path, bare), (jsonl, bare_jsonl)):
-            command = [sys.executable, "-m", "pytest", str(file), "--collect-only", "-qq", "--model", "sim:reference"]
-            process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL)
-            _, _, usage = os.wait4(process.pid, 0)
-            cpu = usage.ru_utime + usage.ru_stime
-            what = f"{cases} cases in {file.suffix[1:].upper()}"
-            print(f"{what}: collection {cpu:.1f} s CPU, bare parse {parse:.1f} s, ratio {cpu / parse:.2f}")
+        for file, parse in ((path, parse_yaml), (write_jsonl(path, cases), parse_jsonl)):
+            pytest = [sys.executable, "-m", "pytest", str(file), "--collect-only", "-qq", "--model", "sim:reference"]
+            cpu, memory = used(pytest, directory)
+            bare_cpu, bare_memory = used([sys.executable, "-c", parse, str(file)], directory)
             print(
-                f"  memory {usage.ru_maxrss / 1024:.0f} MB at most, the parsed value alone {bare_memory / 2**20:.0f} MB"
+                f"{cases} cases in {file.suffix[1:].upper()}: collection {cpu:.1f} s CPU, {memory:.0f} MB at most; "
+                f"bare parse {bare_cpu:.1f} s, {bare_memory:.0f} MB; ratios {cpu / bare_cpu:.2f}, "
+                f"{memory / bare_memory:.2f}"
             )
 
 

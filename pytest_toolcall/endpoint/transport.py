@@ -122,7 +122,7 @@ class Transport:
             timeout=None,  # the deadline in `send` is for all of it; one for each read costs a timer each
             follow_redirects=False,
             trust_env=self._trust_env,
-            verify=self._trusted,
+            verify=self._trusted if self._transport is None else True,
         )
 
     async def _receive(self, content: bytes, headers: Mapping[str, str], receipt: _Receipt, clock: float) -> None:
