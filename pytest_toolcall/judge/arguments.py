@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from pytest_toolcall.core.cases import Check, KeyPath
 from pytest_toolcall.core.jsontext import Json, brief, json_equal
-from pytest_toolcall.judge.patterns import PatternError, check_pattern, found
+from pytest_toolcall.judge.patterns import PatternError, Undecided, check_pattern, found
 from pytest_toolcall.judge.schema import allows_null
 
 
@@ -68,7 +68,7 @@ class Argument:
 
 
 Judge = Callable[[Check, Argument], str]
-"""Returns why the check does not hold, in a few words; empty when it holds."""
+"""Returns why the check does not hold, in a few words; empty when it holds. May raise `Undecided`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,8 +333,18 @@ def _values_of_any(check: Check) -> tuple[Json, ...]:
 @argument_check("any_of", written=_a_list, values=_values_of_any, combines=True)
 def any_of(check: Check, argument: Argument) -> str:
     """At least one of the checks holds."""
-    problems = [problems_of(part, argument) for part in check.parts]
-    return "" if not all(problems) else problems[0]
+    problems: list[str] = []
+    undecided: Undecided | None = None
+    for part in check.parts:
+        try:
+            problems.append(_problems(part, argument))
+        except Undecided as fault:
+            undecided = fault
+    if not all(problems):
+        return ""
+    if undecided is not None:
+        raise undecided
+    return problems[0]
 
 
 def _not_a_list(spec: Json) -> None:
@@ -345,13 +355,24 @@ def _not_a_list(spec: Json) -> None:
 @argument_check("not", written=_not_a_list, combines=True)
 def negated(check: Check, argument: Argument) -> str:
     """The check does not hold."""
-    if problems_of(check.parts[0], argument):
+    if _problems(check.parts[0], argument):
         return ""
     return f"is {brief(argument.value)}" if argument.given else "not given"
 
 
 def problems_of(checks: Sequence[Check], argument: Argument, *, known: Mapping[str, CheckKind] = CHECKS) -> str:
-    """Why one argument fails its checks, all of which must hold; empty when they do."""
+    """Why one argument fails its checks, all of which must hold; empty when they do.
+
+    A check that cannot be decided does not hold, and neither does its opposite.
+    """
+    try:
+        return _problems(checks, argument, known)
+    except Undecided as fault:
+        return str(fault)
+
+
+def _problems(checks: Sequence[Check], argument: Argument, known: Mapping[str, CheckKind] = CHECKS) -> str:
+    """As `problems_of`, for checks inside other checks. Raises `Undecided`."""
     for check in checks:
         kind = known.get(check.name) or _registered[check.name]
         problem = kind.judge(check, argument)
@@ -383,7 +404,7 @@ def named_values(checks: Sequence[Check]) -> tuple[Json, ...]:
     return tuple(
         value
         for value in candidates
-        if not any(check.name != "uses" and known[check.name].judge(check, Argument(True, value)) for check in checks)
+        if not problems_of([check for check in checks if check.name != "uses"], Argument(True, value), known=known)
     )
 
 

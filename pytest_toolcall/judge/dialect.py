@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.judge.patterns import found
+from pytest_toolcall.judge.unevaluated import unevaluated_properties
 
 
 @cache
@@ -73,6 +74,7 @@ def validator_class() -> Any:
             "pattern": pattern,
             "patternProperties": pattern_properties,
             "additionalProperties": additional_properties,
+            "unevaluatedProperties": unevaluated_properties,
             "multipleOf": multiple_of,
             "uniqueItems": unique_items,
         },

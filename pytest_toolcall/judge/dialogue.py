@@ -11,13 +11,17 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge import ecma
 from pytest_toolcall.judge.arguments import Result
 from pytest_toolcall.judge.calls import judge_calls
+from pytest_toolcall.judge.patterns import Undecided
 
 
 def text_assertion(assertion: Assertion, response: str) -> str:
     """Why a ``contains`` or ``regex`` assertion does not hold; empty when it does."""
     if assertion.type == "regex":
-        if ecma.matches(assertion.value, response, ignore_case=assertion.case_insensitive):
-            return ""
+        try:
+            if ecma.matches(assertion.value, response, ignore_case=assertion.case_insensitive):
+                return ""
+        except Undecided as fault:
+            return str(fault)
         return f"no match of {assertion.value!r} in {brief(response)}"
     inside, wanted = response, assertion.value
     if assertion.case_insensitive:

@@ -11,11 +11,26 @@ from functools import lru_cache
 from typing import Any
 
 TIMEOUT_S = 1.0
-"""Longest one search may take, in seconds of wall time; a search that hits it counts as no match."""
+"""Longest one search may take, in seconds of wall time."""
 
 
 class PatternError(ValueError):
     """The pattern is not a regular expression."""
+
+
+class Undecided(Exception):
+    """A search took too long, so nobody knows whether the pattern is found. Neither it nor its opposite may pass."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(f"no telling whether {pattern!r} is found: the search took more than {TIMEOUT_S:g} s")
+
+
+def search(compiled: Any, text: str, pattern: str) -> bool:
+    """Whether a pattern compiled by ``regex`` is found in ``text``. Raises `Undecided`."""
+    try:
+        return compiled.search(text, timeout=TIMEOUT_S) is not None
+    except TimeoutError:
+        raise Undecided(pattern) from None
 
 
 @lru_cache(maxsize=4096)
@@ -64,12 +79,9 @@ def check_pattern(pattern: str, *, ecma: bool = False) -> None:
 
 
 def found(pattern: str, text: str, *, ecma: bool = False) -> bool:
-    r"""Whether ``pattern`` is found anywhere in ``text``.
+    r"""Whether ``pattern`` is found anywhere in ``text``. Raises `Undecided`.
 
     The ``regex`` check of case files is case-insensitive and knows Unicode classes. ``ecma`` reads the pattern as JSON
     Schema does (core specification 6.4): case-sensitive, ``\d`` and ``\w`` ASCII, ``$`` only at the very end.
     """
-    try:
-        return _compiled(pattern, ecma).search(text, timeout=TIMEOUT_S) is not None
-    except TimeoutError:
-        return False
+    return search(_compiled(pattern, ecma), text, pattern)

@@ -6,7 +6,6 @@ formats are annotations. 30.0 is an integer, ``true`` is not 1, integers are com
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
@@ -15,7 +14,7 @@ from typing import Any
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool, follow
 from pytest_toolcall.judge.dialect import format_checker, validator_class
-from pytest_toolcall.judge.patterns import PatternError, check_pattern
+from pytest_toolcall.judge.patterns import PatternError, Undecided, check_pattern
 
 _CACHE_LIMIT = 4096
 
@@ -170,8 +169,8 @@ def _faults(errors: Iterable[Any]) -> tuple[SchemaFault, ...]:
         found_errors = [SchemaFault(_keyword(error), tuple(error.absolute_path), _one_line(error)) for error in errors]
     except RecursionError:
         return (SchemaFault("depth", (), "nested too deeply to check"),)
-    except re.error as fault:  # jsonschema reads patterns with ``re`` to find unevaluated properties
-        return (SchemaFault("schema", (), f"the tool's own schema cannot be used: {fault}"),)
+    except Undecided as fault:
+        return (SchemaFault("pattern", (), str(fault)),)
     return tuple(sorted(found_errors, key=lambda fault: (tuple(map(str, fault.path)), fault.keyword)))
 
 

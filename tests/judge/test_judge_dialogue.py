@@ -15,6 +15,7 @@ from pytest_toolcall.core.dialogues import (
     Turn,
 )
 from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.judge import patterns
 from pytest_toolcall.judge.dialogue import (
     calls_assertion,
     shown,
@@ -44,6 +45,11 @@ def test_text_assertions(assertion: Assertion, response: str, holds: bool) -> No
 
 CALL = Reply((ToolCall("refund", '{"order":7}', {"order": 7}),))
 BOTH = Assertion("calls", calls=(CallSet((ExpectedCall("refund"), ExpectedCall("notify"))),))
+
+
+def test_a_search_that_takes_too_long_does_not_hold_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.02)
+    assert "took more than 0.02 s" in text_assertion(Assertion("regex", "^(a|a)*$"), "a" * 60 + "b")
 
 
 @pytest.mark.parametrize(
