@@ -8,6 +8,7 @@ A client with one connection has nothing to look through.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary
@@ -16,6 +17,19 @@ import httpx2
 
 ONE_CONNECTION = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=4.0)
 """An idle connection is dropped before the usual five seconds after which servers close it."""
+
+
+def trusted_certificates() -> ssl.SSLContext:
+    """Whom to trust: the authorities that come with the HTTP client, or those that ``SSL_CERT_FILE`` and
+    ``SSL_CERT_DIR`` name, on this machine too. Reading them takes longer than a request, so they are read once."""
+    return httpx2.create_ssl_context()
+
+
+def is_distrust(error: BaseException | None) -> bool:
+    """Whether an error comes from a certificate that is not trusted."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 class Clients:

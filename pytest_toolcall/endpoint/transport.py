@@ -16,7 +16,7 @@ import httpx2
 
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
-from pytest_toolcall.endpoint.connections import ONE_CONNECTION, Clients
+from pytest_toolcall.endpoint.connections import ONE_CONNECTION, Clients, is_distrust, trusted_certificates
 from pytest_toolcall.endpoint.envelope import decode_text, parse_envelope
 from pytest_toolcall.endpoint.faults import Redactor, Transient, clean
 from pytest_toolcall.endpoint.recordings import Attempt, RawAnswer
@@ -87,7 +87,7 @@ class Transport:
         except (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, httpx2.InvalidURL, UnicodeError) as error:
             fault = EndpointError("request", f"the request cannot be sent: {self._described(error)}")
         except (httpx2.RequestError, OSError) as error:
-            fault = Transient("transport", f"no answer from {self._host()}: {self._described(error)}")
+            fault = self._unreached(error)
         latency = perf_counter() - clock
         if receipt.finished:
             fault = None  # the model's answer is whole; only its trailer was lost
@@ -108,12 +108,7 @@ class Transport:
 
     @cached_property
     def _trusted(self) -> ssl.SSLContext:
-        """The certificates to trust, read once: that takes longer than a request."""
-        return httpx2.create_ssl_context(trust_env=self._trust_env)
-
-    @property
-    def _trust_env(self) -> bool:
-        return not self._settings.loopback  # a proxy cannot reach this machine's own servers
+        return trusted_certificates()
 
     def _open_client(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
@@ -121,7 +116,7 @@ class Transport:
             limits=ONE_CONNECTION,
             timeout=None,  # the deadline in `send` is for all of it; one for each read costs a timer each
             follow_redirects=False,
-            trust_env=self._trust_env,
+            trust_env=not self._settings.loopback,  # a proxy cannot reach this machine's own servers
             verify=self._trusted if self._transport is None else True,
         )
 
@@ -218,6 +213,12 @@ class Transport:
     def _described(self, error: Exception) -> str:
         text = clean(self._redactor.text(str(error)))
         return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+    def _unreached(self, error: Exception) -> EndpointError:
+        if is_distrust(error):
+            told = f"the certificate of {self._host()} is not trusted: {self._described(error)}"
+            return EndpointError("transport", f"{told}; SSL_CERT_FILE names a file of authorities to trust")
+        return Transient("transport", f"no answer from {self._host()}: {self._described(error)}")
 
     def _host(self) -> str:
         return self._target.netloc.decode("ascii", "replace")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -102,15 +103,16 @@ def call_delta(index: int | None, name: str | None = None, arguments: str | None
 class LoopbackServer:
     """Answers from ``script`` in order, the last one again and again; ``received`` holds what was asked."""
 
-    def __init__(self, *script: Scripted | Callable[[Received], Scripted]) -> None:
+    def __init__(self, *script: Scripted | Callable[[Received], Scripted], scheme: str = "http") -> None:
         self.script = list(script)
+        self.scheme = scheme
         self.received: list[Received] = []
         self.port = 0
         self._open: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{self.scheme}://127.0.0.1:{self.port}/v1"
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -164,10 +166,12 @@ class LoopbackServer:
 
 
 @asynccontextmanager
-async def loopback(*script: Scripted | Callable[[Received], Scripted]) -> AsyncIterator[LoopbackServer]:
-    """A server on a free port of 127.0.0.1."""
-    server = LoopbackServer(*script)
-    listening = await asyncio.start_server(server.handle, "127.0.0.1", 0)
+async def loopback(
+    *script: Scripted | Callable[[Received], Scripted], tls: ssl.SSLContext | None = None
+) -> AsyncIterator[LoopbackServer]:
+    """A server on a free port of 127.0.0.1; with ``tls`` one that shows a certificate."""
+    server = LoopbackServer(*script, scheme="https" if tls else "http")
+    listening = await asyncio.start_server(server.handle, "127.0.0.1", 0, ssl=tls)
     server.port = listening.sockets[0].getsockname()[1]
     try:
         yield server

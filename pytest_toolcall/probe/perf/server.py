@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from pytest_toolcall.core.perf import Scrape
+from pytest_toolcall.endpoint.connections import trusted_certificates
 from pytest_toolcall.endpoint.settings import EndpointSettings
 
 INTERVAL_S = 1.0
@@ -97,7 +98,10 @@ class Watch:
         self._url = metrics_url(settings)
         self._interval_s = interval_s
         self._http = httpx2.AsyncClient(
-            timeout=_TIMEOUT_S, trust_env=not settings.loopback, headers={"accept": "text/plain"}
+            timeout=_TIMEOUT_S,
+            trust_env=not settings.loopback,
+            verify=trusted_certificates(),
+            headers={"accept": "text/plain"},
         )
         self._texts: list[tuple[float, str]] = []
         self._task: asyncio.Task[None] | None = None

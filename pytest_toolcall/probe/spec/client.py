@@ -12,6 +12,7 @@ from pytest_toolcall import __version__
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.spec import SpecItem, SpecRequest, SpecWire
+from pytest_toolcall.endpoint.connections import trusted_certificates
 from pytest_toolcall.endpoint.faults import Redactor, clean
 from pytest_toolcall.endpoint.leaks import leaks_call
 from pytest_toolcall.endpoint.recordings import Recorder
@@ -45,6 +46,7 @@ class SpecClient:
             timeout=httpx2.Timeout(settings.timeout_s, pool=None),
             follow_redirects=False,
             trust_env=not settings.loopback,
+            verify=trusted_certificates() if transport is None else True,
             transport=transport,
         )
 
