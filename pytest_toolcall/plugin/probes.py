@@ -18,6 +18,7 @@ import pytest
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.perf import Point
 from pytest_toolcall.plugin.items import native_failure
+from pytest_toolcall.plugin.outcomes import note_skipped, skip_unjudged
 from pytest_toolcall.plugin.properties import set_properties
 from pytest_toolcall.plugin.session import session_of
 
@@ -158,16 +159,12 @@ def attach_point(item: Any, call: pytest.CallInfo[Any], report: pytest.TestRepor
     """
     record = item.stash.get(_RECORD, None)
     if call.when != "call" or record is None:
-        if report.skipped and call.when in ("setup", "call"):
-            report.__dict__["toolcall"] = "skipped"
+        note_skipped(call, report)
         return
     from pytest_toolcall.score.perf_record import to_json
 
     if call.excinfo is not None and isinstance(call.excinfo.value, PointErrored):
-        from pytest_toolcall.report.terminal import printable
-
-        report.outcome = "skipped"
-        report.longrepr = (str(item.path), item.point.line, f"errored: {printable(record.reason)}")
+        skip_unjudged(report, item.path, item.point.line, f"errored: {record.reason}")
     report.__dict__["toolcall_point"] = to_json(record)
     if session_of(item.config).options.junit_properties:
         from pytest_toolcall.plugin.fields import as_text

@@ -10,8 +10,10 @@ import pytest
 from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.plugin.fields import as_text, fields
 from pytest_toolcall.plugin.items import CaseErrored, CaseItem
+from pytest_toolcall.plugin.outcomes import note_skipped, skip_unjudged
 from pytest_toolcall.plugin.properties import set_properties
 from pytest_toolcall.plugin.session import RECORD
+from pytest_toolcall.report.terminal import printable
 from pytest_toolcall.score.record import CaseRecord, case_record, to_json
 
 if TYPE_CHECKING:
@@ -32,8 +34,7 @@ def attach_record(item: Any, call: pytest.CallInfo[Any], report: pytest.TestRepo
     record = item.stash.get(RECORD, None)
     if call.when == "call" and record is not None:
         if call.excinfo is not None and isinstance(call.excinfo.value, CaseErrored):
-            report.outcome = "skipped"
-            report.longrepr = (str(item.path), item.case.source.line, f"errored: {_one_line(record.reason)}")
+            skip_unjudged(report, item.path, item.case.source.line, f"errored: {record.reason}")
             extra.pop("wasxfail", None)
         if record.trials:
             report.duration = max(trial.duration_s for trial in record.trials)
@@ -42,8 +43,8 @@ def attach_record(item: Any, call: pytest.CallInfo[Any], report: pytest.TestRepo
         if item.toolcall.options.junit_properties:
             set_properties(item, report, ((name, as_text(value)) for name, value in fields(record).items()))
         del item.stash[RECORD]
-    elif call.when == "setup" and report.skipped:
-        extra["toolcall"] = "skipped"
+    elif report.skipped:
+        note_skipped(call, report)
     elif call.when in ("setup", "call") and report.failed:
         extra["toolcall"] = to_json(_broken(item, str(call.excinfo.value) if call.excinfo else ""))
 
@@ -58,13 +59,7 @@ def _outcome(record: CaseRecord, report: pytest.TestReport) -> CaseOutcome:
     return record.outcome
 
 
-def _one_line(text: str) -> str:
-    from pytest_toolcall.report.terminal import printable
-
-    return printable(text)
-
-
 def _broken(item: CaseItem, reason: str) -> CaseRecord:
     """The record of a case that could not be played: a fixture failed, or this package did."""
     record = case_record(item.case, (), nodeid=item.nodeid, model=item.model, ignored_params=[])
-    return msgspec.structs.replace(record, reason=f"not played: {_one_line(reason)[:300]}")
+    return msgspec.structs.replace(record, reason=f"not played: {printable(reason)[:300]}")

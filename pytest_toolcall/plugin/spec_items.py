@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_toolcall.plugin.items import native_failure
+from pytest_toolcall.plugin.outcomes import note_skipped, skip_unjudged
 from pytest_toolcall.plugin.properties import set_properties
 from pytest_toolcall.plugin.session import session_of
 
@@ -110,15 +111,12 @@ def attach_rule(item: Any, call: pytest.CallInfo[Any], report: pytest.TestReport
     at the rule's own place in its file."""
     record = item.stash.get(_RECORD, None)
     if call.when != "call" or record is None:
-        if report.skipped and call.when in ("setup", "call"):
-            report.__dict__["toolcall"] = "skipped"
+        note_skipped(call, report)
         return
-    from pytest_toolcall.report.terminal import printable
     from pytest_toolcall.score.spec_record import to_json
 
     if call.excinfo is not None and isinstance(call.excinfo.value, RuleNotSeen):
-        report.outcome = "skipped"
-        report.longrepr = (str(item.path), item.spec.line, f"{_SKIPPED[record.outcome]}: {printable(record.reason)}")
+        skip_unjudged(report, item.path, item.spec.line, f"{_SKIPPED[record.outcome]}: {record.reason}")
     report.__dict__["toolcall_rule"] = to_json(record)
     if session_of(item.config).options.junit_properties:
         figures = (("model", record.model), ("rule", record.rule), ("broken", record.broken))
