@@ -50,6 +50,7 @@ def _chat() -> tuple[Any, list[Any]]:
         for start in range(0, len(ARGUMENTS), 10):
             piece = {"index": index, "function": {"arguments": ARGUMENTS[start : start + 10]}}
             deltas.append({"tool_calls": [piece]})
+    events: list[dict[str, object] | str]
     events = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     events += [{**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}, "[DONE]"]
     return {
@@ -61,7 +62,9 @@ def _chat() -> tuple[Any, list[Any]]:
 
 def _responses() -> tuple[Any, list[Any]]:
     call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "book_room", "arguments": ARGUMENTS}
-    said = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "Hm."}]}
+    content = [{"type": "output_text", "text": "Hm."}]
+    said: dict[str, object] = {"type": "message", "id": "msg_1", "role": "assistant", "content": content}
+    output: list[dict[str, object]]
     output = [{"type": "reasoning", "id": "rs_1", "summary": []}, said, {**call, "status": "completed"}]
     usage = {"input_tokens": 9, "output_tokens": 4, "input_tokens_details": {"cached_tokens": 2}}
     body = {"id": "resp_1", "model": "m", "status": "completed", "error": None, "output": output, "usage": usage}
@@ -80,6 +83,7 @@ def _messages() -> tuple[Any, list[Any]]:
     use = {"type": "tool_use", "id": "toolu_1", "name": "book_room", "input": json.loads(ARGUMENTS)}
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
     usage = {"input_tokens": 9, "output_tokens": 4, "cache_read_input_tokens": 2}
+    body: dict[str, object]
     body = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use"}
     body |= {"content": [thought, {"type": "text", "text": "Hm."}, use], "usage": usage}
     events: list[Any] = [{"type": "message_start", "message": {**body, "content": []}}, {"type": "ping"}]

@@ -16,6 +16,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pytest_toolcall.core.perf import Point
@@ -56,7 +57,7 @@ def truth(url: str, point: Point) -> dict[str, float]:
     first = [row["first_s"] for row in rows]
     gaps = [gap for row in rows for gap in row["gaps_s"]]
     written = [row["written_s"][0] - row["came_s"] for row in rows]
-    found = {}
+    found: dict[str, float] = {}
     for part, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
         found |= {
             f"ttft_{part}": quantile(first, share),
@@ -103,11 +104,11 @@ def accuracy(requests: int) -> bool:
 
 
 def stall() -> None:
-    common = {"requests": 200, "output_tokens": 4, "warmup": 2}
+    stalled = partial(Point, "stall", requests=200, output_tokens=4, warmup=2)
     loads = (
-        ("open loop, constant 20/s", Point("stall", "rate", "20", rate=20.0, arrivals="constant", **common)),
-        ("open loop, poisson 20/s", Point("stall", "rate", "20", rate=20.0, **common)),
-        ("closed loop, 1 in flight", Point("stall", "concurrency", "1", concurrency=1, **common)),
+        ("open loop, constant 20/s", stalled("rate", "20", rate=20.0, arrivals="constant")),
+        ("open loop, poisson 20/s", stalled("rate", "20", rate=20.0)),
+        ("closed loop, 1 in flight", stalled("concurrency", "1", concurrency=1)),
     )
     for name, point in loads:
         with served("--first", "0.02", "--token", "0.002", "--stall-at", "3", "--stall", "2") as url:

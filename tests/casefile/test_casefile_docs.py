@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pytest_toolcall.casefile import read_file
@@ -55,7 +56,7 @@ def test_the_errors_in_the_docs_are_those_a_user_sees(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", [SuiteFile, CaseEntry, Expectation, CallEntry])
-def test_every_key_is_in_the_docs(entry: type) -> None:
+def test_every_key_is_in_the_docs(entry: type[msgspec.Struct]) -> None:
     assert [key for key in entry.__struct_encode_fields__ if f"| `{key}` |" not in PAGE] == []
 
 

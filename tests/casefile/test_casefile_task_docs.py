@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pytest_toolcall.casefile import read_file
@@ -32,7 +33,7 @@ def test_task_file_in_the_docs_is_passed_by_the_reference_and_by_no_silent_model
 
 
 @pytest.mark.parametrize("entry", [TaskFile, TaskEntry, MockEntry, SequenceEntry, ExpectedEntry])
-def test_every_key_is_in_the_docs(entry: type) -> None:
+def test_every_key_is_in_the_docs(entry: type[msgspec.Struct]) -> None:
     unread = {"assignees"}  # an argument that benchmark files write beside params
     keys = set(entry.__struct_encode_fields__) - unread
     assert [key for key in keys if f"`{key}`" not in PAGE and f"`{key}:" not in PAGE] == []

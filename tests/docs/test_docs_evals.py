@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pytest_toolcall.casefile import read_file
@@ -74,12 +75,12 @@ def test_the_models_file_is_read(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize("entry", [EvalFile, TurnEntry, AssertEntry])
-def test_every_key_is_in_the_tables(entry: type) -> None:
+def test_every_key_is_in_the_tables(entry: type[msgspec.Struct]) -> None:
     assert [key for key in entry.__struct_encode_fields__ if f"| `{key}` |" not in PAGE] == []
 
 
 @pytest.mark.parametrize("entry", [ScoringEntry, OptionsEntry])
-def test_every_inner_key_is_named(entry: type) -> None:
+def test_every_inner_key_is_named(entry: type[msgspec.Struct]) -> None:
     assert [key for key in entry.__struct_encode_fields__ if f"`{key}`" not in PAGE] == []
 
 

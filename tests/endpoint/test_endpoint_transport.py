@@ -411,7 +411,7 @@ async def test_recovering_from_a_refusal_uses_up_no_retry() -> None:
 
 
 async def test_parameters_that_a_gateway_dropped_are_noted() -> None:
-    dropped = answer_json(completion(content="x"), **{"x_lobstack_dropped_params": "temperature, seed,"})
+    dropped = answer_json(completion(content="x"), x_lobstack_dropped_params="temperature, seed,")
     async with loopback(dropped) as server:
         asking = Asking(server.base_url)
         assert (await asking.ask()).ignored_params == ("seed", "temperature")

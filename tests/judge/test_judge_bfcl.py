@@ -265,7 +265,7 @@ def references(draw: st.DrawFn) -> tuple[Tool, dict[str, list[Any]], dict[str, A
         if not optional or name in required or draw(st.booleans()):
             arguments[name] = draw(st.sampled_from(values))
     typed = {name: ("array", "integer") if kind == "array" else kind for name, kind in kinds.items()}
-    return tool(required=required, **typed), allowed, arguments
+    return tool("plan", required, **typed), allowed, arguments
 
 
 @given(references())

@@ -8,6 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge.clarification import Clarification, clarification
 
@@ -76,12 +77,12 @@ def wrong(half: str) -> list[str]:
     return missed
 
 
-def test_all_texts_written_before_the_code_are_right():
+def test_all_texts_written_before_the_code_are_right() -> None:
     assert len(HALVES["before_the_code"]) == 12
     assert wrong("before_the_code") == []
 
 
-def test_texts_written_after_the_code_do_not_get_worse():
+def test_texts_written_after_the_code_do_not_get_worse() -> None:
     """The share measured when they were written, the code untouched since: 9 of 12. A floor, no aim to tune to."""
     assert len(HALVES["after_the_code"]) == 12
     assert len(wrong("after_the_code")) <= 3
@@ -108,7 +109,7 @@ def test_texts_written_after_the_code_do_not_get_worse():
         "请告诉我您所在的城市。",
     ],
 )
-def test_a_clarification_asks(text):
+def test_a_clarification_asks(text: str) -> None:
     assert asks(text), clarification(text, [WEATHER], PROMPT)
 
 
@@ -134,11 +135,11 @@ def test_a_clarification_asks(text):
         "Please note that the city is sunny.",
     ],
 )
-def test_other_answers_do_not_ask(text):
+def test_other_answers_do_not_ask(text: str) -> None:
     assert not asks(text), clarification(text, [WEATHER], PROMPT)
 
 
-def test_several_missing_parameters():
+def test_several_missing_parameters() -> None:
     prompt = "Send an email."
     assert asks("Who should receive it, and what should it say?", MAIL, prompt)
     assert asks("Please give me the recipient, the subject and the body.", MAIL, prompt)
@@ -147,7 +148,7 @@ def test_several_missing_parameters():
     assert not asks("Sending it now.", MAIL, prompt)
 
 
-def test_what_the_prompt_gives_is_not_missing():
+def test_what_the_prompt_gives_is_not_missing() -> None:
     given_date = "Book a room for 2026-11-02."
     assert asks("Which room would you like?", ROOM, given_date)
     assert not asks("Is the date right for you?", ROOM, given_date)
@@ -155,19 +156,19 @@ def test_what_the_prompt_gives_is_not_missing():
     assert not asks("Would you like catering?", ROOM, given_date)
 
 
-def test_nested_required_parameters_and_camel_case():
+def test_nested_required_parameters_and_camel_case() -> None:
     assert asks("Which size do you want?", ORDER, "Order a shirt.")
     assert asks("Small or large?", ORDER, "Order a shirt.")
     assert not asks("Is it a gift for you?", ORDER, "Order a shirt.")
     assert not asks("Which gift do you want?", ORDER, "Order a large shirt.")
 
 
-def test_a_schema_in_the_language_of_the_answer():
+def test_a_schema_in_the_language_of_the_answer() -> None:
     tool = Tool("wetter", "", {"type": "object", "properties": {"stadt": STRING}, "required": ["stadt"]})
     assert asks("Bitte die Stadt angeben.", tool, "Wie ist das Wetter?")
 
 
-def test_the_reason_names_what_is_missing():
+def test_the_reason_names_what_is_missing() -> None:
     assert clarification("Which city?", [WEATHER], PROMPT) == Clarification(
         True, "a question that names what is missing (city)"
     )
@@ -193,7 +194,7 @@ PIECES = st.lists(
 
 @given(text=st.text() | PIECES.map(" ".join) | PIECES.map("".join), prompt=st.text(), schema=SCHEMAS)
 @settings(max_examples=300, deadline=None)
-def test_never_raises(text, prompt, schema):
+def test_never_raises(text: str, prompt: str, schema: Json) -> None:
     parameters = schema if isinstance(schema, dict) else {"properties": {"a": schema}, "required": ["a"]}
     for tool in (WEATHER, Tool("any", "", parameters)):
         verdict = clarification(text, [tool], prompt)
@@ -202,7 +203,7 @@ def test_never_raises(text, prompt, schema):
     assert not clarification(text, [], prompt).why.startswith("a question that names")
 
 
-def test_a_schema_that_refers_to_itself_ends():
+def test_a_schema_that_refers_to_itself_ends() -> None:
     inner = {"$ref": "#"}
     names = [f"p{number}" for number in range(30)]
     tool = Tool("t", "", {"type": "object", "properties": dict.fromkeys(names, inner), "required": names})
@@ -212,7 +213,7 @@ def test_a_schema_that_refers_to_itself_ends():
 @pytest.mark.parametrize(
     "piece", ["a", "? ", "Which city? ", "It is so. ", "you need ", "\n- x:", "'", "1.", "どの", "\n", "city:\n- a\n"]
 )
-def test_long_texts_take_time_in_proportion(piece):
+def test_long_texts_take_time_in_proportion(piece: str) -> None:
     text = (piece * (100_000 // len(piece) + 1))[:100_000]
     start = time.process_time()
     clarification(text, [WEATHER], PROMPT)

@@ -123,7 +123,8 @@ def test_two_calls_of_one_tool_are_matched_by_the_values_they_use() -> None:
         step(4, "sum", expression={"uses": "rate.factor"}),
     )
     first, second = ("price", {"symbol": "A"}, {"usd": 41.7}), ("rate", {"to": "B"}, {"factor": 93.2})
-    by_rate, by_price = ("sum", {"expression": "93.2*2"}, {}), ("sum", {"expression": "41.7*2"}, {})
+    by_rate: Made = ("sum", {"expression": "93.2*2"}, {})
+    by_price: Made = ("sum", {"expression": "41.7*2"}, {})
     assert judged(turn(first), turn(second), turn(by_rate), turn(by_price), END, steps=steps).multi_score == 1
     assert (
         judged(turn(first), turn(second), turn(by_price), turn(by_price), END, steps=steps).data_flow_correct is False

@@ -119,12 +119,12 @@ def test_a_search_that_takes_too_long_is_a_fault_and_so_is_its_opposite(
 @pytest.mark.parametrize("keyword", ["patternProperties", "propertyNames", "additionalProperties"])
 def test_a_property_name_that_takes_too_long_is_a_fault(keyword: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "TIMEOUT_S", 0.02)
-    schema = {
+    schemas: dict[str, dict[str, Json]] = {
         "patternProperties": {"patternProperties": {"^(a|a)*$": False}},
         "propertyNames": {"propertyNames": {"pattern": "^(a|a)*$"}},
         "additionalProperties": {"additionalProperties": False, "patternProperties": {"^(a|a)*$": {}}},
-    }[keyword]
-    assert [fault.keyword for fault in faults_against(schema, {HOSTILE: 1})] == ["pattern"]
+    }
+    assert [fault.keyword for fault in faults_against(schemas[keyword], {HOSTILE: 1})] == ["pattern"]
 
 
 @pytest.mark.parametrize("pattern", ["(", "*a", "[", "(?P<a>x)(?P=b)", "a{2}{3}("])

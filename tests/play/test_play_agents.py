@@ -104,7 +104,12 @@ async def python_ask(function: Any, record: Any = None, timeout_s: float = 5, **
 
 async def test_a_function_gets_messages_and_tools_in_openai_form() -> None:
     seen: list[Any] = []
-    await python_ask(lambda messages, tools: seen.extend((messages, tools)) or "ok")
+
+    def agent(messages: Json, tools: Json) -> str:
+        seen.extend((messages, tools))
+        return "ok"
+
+    await python_ask(agent)
     assert seen == [[{"role": "user", "content": "Hi"}], [FIND.openai()]]
 
 

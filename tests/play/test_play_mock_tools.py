@@ -82,7 +82,7 @@ def test_same_calls_get_the_same_answers() -> None:
 )
 def test_built_in_tools_answer_with_the_seeds_own_values(name: str, arguments: Any, result: Any) -> None:
     answer = BENCHMARK_TOOLS[name](**arguments)
-    assert (answer["result"] if name == "convert_currency" else answer) == result  # type: ignore[index]
+    assert (answer["result"] if name == "convert_currency" else answer) == result
 
 
 JUNK: list[Any] = [None, True, "", "\ud800", 10**400, 1e308, float("inf"), float("nan"), [], [[]], {}, {"a": None}]

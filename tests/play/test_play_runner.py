@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -26,7 +27,7 @@ async def busy(turns: int) -> int:
 
 
 def test_jobs_that_are_submitted_together_are_all_played(runner: Runner) -> None:
-    results = [runner.submit(lambda turns=turns: busy(turns)) for turns in range(500)]
+    results = [runner.submit(partial(busy, turns)) for turns in range(500)]
     assert [result.result(60) for result in results] == list(range(500))
 
 

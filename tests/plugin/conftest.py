@@ -39,4 +39,6 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(delay: float, result: object = None) -> object:
         return await real(0, result)
 
-    monkeypatch.setitem(Endpoint.__init__.__kwdefaults__, "sleep", at_once)
+    defaults = Endpoint.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "sleep", at_once)

@@ -33,7 +33,8 @@ def junit(path: Path, schema: str = SCHEMA) -> dict[str, junitparser.TestCase]:
 
 
 def properties(case: junitparser.TestCase) -> dict[str, str]:
-    inside = case.child(junitparser.Properties)
+    # junitparser says that it is typed, and leaves `child` without annotations
+    inside: junitparser.Properties | None = case.child(junitparser.Properties)  # type: ignore[no-untyped-call]
     found = [] if inside is None else [(each.name, each.value) for each in inside]
     assert len(found) == len(dict(found)), "a property stands twice"
     return dict(found)

@@ -131,7 +131,8 @@ def test_weights_and_the_rubric_half_are_scored_as_by_hand(pytester: pytest.Pyte
     ]
     answers = [part for text, said, score, *_ in trials for part in (completion(text), verdict(said), rubric(score))]
     found = scores(pytester, answers, "--toolcall-trials", str(len(trials)))
-    assert found == [(outcome, pytest.approx(score)) for *_, outcome, score in trials]
+    by_hand: list[tuple[str, object]] = [(outcome, pytest.approx(score)) for *_, outcome, score in trials]
+    assert found == by_hand
 
 
 def test_several_turns_are_scored_as_by_hand(pytester: pytest.Pytester) -> None:
@@ -150,7 +151,8 @@ def test_several_turns_are_scored_as_by_hand(pytester: pytest.Pytester) -> None:
         for part in (completion("Hi Bob."), completion(where), verdict(said), completion(who))
     ]
     found = scores(pytester, answers, "--toolcall-trials", str(len(trials)))
-    assert found == [(outcome, pytest.approx(score)) for *_, outcome, score in trials]
+    by_hand: list[tuple[str, object]] = [(outcome, pytest.approx(score)) for *_, outcome, score in trials]
+    assert found == by_hand
 
 
 def test_a_failure_shows_what_did_not_hold_and_what_was_said(pytester: pytest.Pytester) -> None:

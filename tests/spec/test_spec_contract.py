@@ -130,11 +130,11 @@ def test_an_error_inside_a_stream_that_has_begun_conforms() -> None:
 def test_usage_is_owed_only_where_it_was_asked_for() -> None:
     usage = {**START, "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}}
     whole = (START, opening(arguments="{}"), END)
-    asked = {"stream_options": {"include_usage": True}}
+    options = {"include_usage": True}
     assert streamed(*whole) == []
     assert streamed(*whole, usage) == []
-    assert streamed(*whole, usage, **asked) == []
-    assert streamed(*whole, **asked) == ["include_usage"]
+    assert streamed(*whole, usage, stream_options=options) == []
+    assert streamed(*whole, stream_options=options) == ["include_usage"]
 
 
 @pytest.mark.parametrize(("line_end", "lead"), [("\n", ""), ("\r\n", ": hello\r\n\r\n"), ("\r", "")])

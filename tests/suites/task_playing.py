@@ -66,7 +66,7 @@ class Simulated:
                 asked = message.reply.calls
                 made += [SimCall(call.name, call.raw) for call in asked]
             elif message.role == "tool":
-                results.append(Result(asked[message.call_index].name, _value(message.content)))  # type: ignore[index]
+                results.append(Result(asked[message.call_index].name, _value(message.content)))
         said = answer(self.model, Situation(self.case, self.turn, tuple(results), self.trial, tuple(made)))
         self.turn += 1
         return Exchange(_reply(said), 0.0)
