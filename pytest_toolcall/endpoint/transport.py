@@ -16,7 +16,7 @@ import httpx2
 
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
-from pytest_toolcall.endpoint.connections import ONE_CONNECTION, Clients, is_distrust, trusted_certificates
+from pytest_toolcall.endpoint.connections import ONE_CONNECTION, Clients, certificates, is_distrust
 from pytest_toolcall.endpoint.envelope import decode_text, parse_envelope
 from pytest_toolcall.endpoint.faults import Redactor, Transient, clean
 from pytest_toolcall.endpoint.recordings import Attempt, RawAnswer
@@ -89,6 +89,7 @@ class Transport:
         except (httpx2.RequestError, OSError) as error:
             fault = self._unreached(error)
         latency = perf_counter() - clock
+        await self._clients.drop_idle()
         if receipt.finished:
             fault = None  # the model's answer is whole; only its trailer was lost
         return Attempt(
@@ -108,7 +109,7 @@ class Transport:
 
     @cached_property
     def _trusted(self) -> ssl.SSLContext:
-        return trusted_certificates()
+        return certificates(self._url, loopback=self._settings.loopback)
 
     def _open_client(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(

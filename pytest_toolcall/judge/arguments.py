@@ -6,7 +6,6 @@ reference model know it from then on. Rules: ``docs/format.md``; equality is JSO
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,6 +13,7 @@ from types import MappingProxyType
 from pytest_toolcall.core.cases import Check, KeyPath
 from pytest_toolcall.core.jsontext import Json, brief, json_equal
 from pytest_toolcall.judge.patterns import PatternError, Undecided, check_pattern, found
+from pytest_toolcall.judge.results import NoSuchResult, Result, names_result, used_value
 from pytest_toolcall.judge.schema import allows_null
 
 
@@ -23,14 +23,6 @@ class CheckSpecError(ValueError):
     def __init__(self, message: str, keys: KeyPath = ()) -> None:
         super().__init__(message)
         self.keys = keys
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The scripted or mocked result of an earlier call."""
-
-    tool: str
-    value: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,53 +257,11 @@ def in_range(check: Check, argument: Argument) -> str:
     return "" if inside else f"is {brief(value)}"
 
 
-_USES = re.compile(r"^(?P<tool>[^.\[\]#\s]+)(?:#(?P<number>[1-9]\d*))?(?P<path>(?:\.[^.\[\]]+|\[\d+\])*)$")
-
-
 def _a_result(spec: Json) -> None:
-    if not isinstance(spec, str) or not _USES.match(spec):
+    if not isinstance(spec, str) or not names_result(spec):
         raise CheckSpecError(
             "must name an earlier result, as in find_customer.customer_id or list_invoices.items[0].id"
         )
-
-
-class NoSuchResult(LookupError):
-    """No earlier result holds the value that ``uses`` names."""
-
-
-def used_tool(spec: str) -> str:
-    """The tool whose result ``uses`` names."""
-    match = _USES.match(spec)
-    assert match is not None
-    return match["tool"]
-
-
-def used_value(spec: str, results: Sequence[Result]) -> Json:
-    """The value that ``uses`` names.
-
-    Of several results of one tool the newest that has the path counts; ``tool#2.path`` names the second one.
-    Raises `NoSuchResult`.
-    """
-    match = _USES.match(spec)
-    assert match is not None
-    candidates = [result.value for result in results if result.tool == match["tool"]]
-    if not candidates:
-        raise NoSuchResult(f"no earlier result of {match['tool']}")
-    if match["number"]:
-        position = int(match["number"])
-        if position > len(candidates):
-            raise NoSuchResult(f"only {len(candidates)} earlier results of {match['tool']}")
-        candidates = [candidates[position - 1]]
-    for value in reversed(candidates):
-        try:
-            for part in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", match["path"]):
-                if isinstance(value, str):
-                    raise TypeError("a part of a text is no value of a result")
-                value = value[part[0]] if part[0] else value[int(part[1])]
-        except (KeyError, IndexError, TypeError):
-            continue
-        return value
-    raise NoSuchResult(f"no earlier result of {match['tool']} has {match['path'].lstrip('.')}")
 
 
 @argument_check("uses", written=_a_result)

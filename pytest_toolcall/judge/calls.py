@@ -11,8 +11,9 @@ from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.core.replies import ToolCall
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import ArgumentFinding, CallComparison, CallFinding
-from pytest_toolcall.judge.arguments import Argument, Result, describe, problems_of
+from pytest_toolcall.judge.arguments import Argument, describe, problems_of
 from pytest_toolcall.judge.matching import complete_matching
+from pytest_toolcall.judge.results import Result
 from pytest_toolcall.judge.schema import resolved, schema_faults
 
 

@@ -9,9 +9,9 @@ from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.judge import ecma
-from pytest_toolcall.judge.arguments import Result
 from pytest_toolcall.judge.calls import judge_calls
 from pytest_toolcall.judge.patterns import Undecided
+from pytest_toolcall.judge.results import Result
 
 
 def text_assertion(assertion: Assertion, response: str) -> str:

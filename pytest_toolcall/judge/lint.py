@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_toolcall.core.cases import Case, Check, ExpectedCall, KeyPath, Step
 from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import Argument, NoSuchResult, Result, problems_of, used_value
+from pytest_toolcall.judge.arguments import Argument, problems_of
 from pytest_toolcall.judge.calls import argument_findings
 from pytest_toolcall.judge.reference import NoReference, named_value, right_answer
+from pytest_toolcall.judge.results import NoSuchResult, Result, used_value
 from pytest_toolcall.judge.schema import allows_null, resolved, schema_faults, schema_problem, value_faults
 
 _DECLARING = (

@@ -9,9 +9,10 @@ from pytest_toolcall.core.cases import Check, ExpectedCall
 from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.core.tasks import MockedCall, SequenceStep, Task, TaskTurn
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import NoSuchResult, Result, problems_of, used_tool, used_value
+from pytest_toolcall.judge.arguments import problems_of
 from pytest_toolcall.judge.calls import argument
 from pytest_toolcall.judge.matching import maximum_matching
+from pytest_toolcall.judge.results import NoSuchResult, Result, used_tool, used_value
 from pytest_toolcall.judge.tokens import has_token
 
 

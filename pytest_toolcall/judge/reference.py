@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pytest_toolcall.core.cases import CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import Result, named_values, used_value
+from pytest_toolcall.judge.arguments import named_values
+from pytest_toolcall.judge.results import Result, used_value
 from pytest_toolcall.judge.schema import allows_null, faults_against, resolved
 
 

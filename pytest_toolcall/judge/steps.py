@@ -11,13 +11,14 @@ from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import CallComparison, StepVerdict
-from pytest_toolcall.judge.arguments import Argument, Result, describe, problems_of
+from pytest_toolcall.judge.arguments import Argument, describe, problems_of
 from pytest_toolcall.judge.bfcl import NAME as BFCL
 from pytest_toolcall.judge.bfcl import compare_bfcl, judge_bfcl
 from pytest_toolcall.judge.calls import CallsVerdict, call_findings, judge_calls
 from pytest_toolcall.judge.conformance import NAME as CONFORMANCE
 from pytest_toolcall.judge.conformance import judge_conformance
 from pytest_toolcall.judge.failures import step_failure
+from pytest_toolcall.judge.results import Result
 
 
 class Rules(NamedTuple):

@@ -9,8 +9,9 @@ from pytest_toolcall.core.cases import Case, ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import named_values, used_tool
+from pytest_toolcall.judge.arguments import named_values
 from pytest_toolcall.judge.orchestration import dependencies
+from pytest_toolcall.judge.results import used_tool
 from pytest_toolcall.judge.schema import schema_faults, schema_problem, value_faults
 
 

@@ -19,7 +19,6 @@ from pytest_toolcall.core.dialogues import (
 from pytest_toolcall.core.errors import EndpointError, JudgeFailed
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
-from pytest_toolcall.judge.arguments import Result
 from pytest_toolcall.judge.calls import call_findings
 from pytest_toolcall.judge.dialogue import (
     calls_assertion,
@@ -29,6 +28,7 @@ from pytest_toolcall.judge.dialogue import (
     trial_reason,
     trial_score,
 )
+from pytest_toolcall.judge.results import Result
 from pytest_toolcall.play.conversation import Conversation, result_text
 from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.mock_tools import MockTools

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -24,37 +24,32 @@ GIVE_WAY_S = 0.1
 
 
 class _Rest:
-    """Whether the loop has nothing to do but to wait, as other threads may know it."""
+    """Whether the loop has nothing to do but to wait, as the main thread may know it.
+
+    A signal handler may raise in the main thread between any two steps. So nothing is held here that the loop would
+    wait for: flags, and one lock for each wait, which nobody but the loop opens.
+    """
 
     def __init__(self) -> None:
-        self._resting = threading.Event()
-        self._announced = False
-        self._lock = threading.Lock()
-
-    def announce(self) -> bool:
-        """Work is about to come from another thread: no rest before `arrived`. False where that was known already."""
-        with self._lock:
-            known, self._announced = self._announced, True
-            self._resting.clear()
-        return not known
-
-    def arrived(self) -> None:
-        """The loop has been told of the work."""
-        self._announced = False
+        self.resting = False
+        self._waiting: deque[threading.Lock] = deque()
 
     def begin(self) -> None:
         """The loop is about to wait."""
-        with self._lock:
-            if not self._announced:
-                self._resting.set()
+        self.resting = True
+        while self._waiting:
+            self._waiting.popleft().release()
 
     def end(self) -> None:
         """Something came."""
-        self._resting.clear()
+        self.resting = False
 
-    def wait(self, timeout_s: float) -> None:
-        """Wait, in another thread, until the loop rests."""
-        self._resting.wait(timeout_s)
+    def next(self) -> threading.Lock:
+        """A lock that opens when the loop next begins to rest."""
+        begun = threading.Lock()
+        begun.acquire()
+        self._waiting.append(begun)
+        return begun
 
 
 class _Selector(selectors.DefaultSelector):
@@ -83,45 +78,47 @@ class Runner:
         self._slots: asyncio.Semaphore | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._rest = _Rest()
+        self._rest: _Rest | None = None
         self._jobs: set[asyncio.Task[object]] = set()
-        self._submitted: deque[Callable[[], Coroutine[Any, Any, None]]] = deque()
+        self._submitted = self._taken = 0
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
-            loop = self._new_loop()
+            loop, self._rest = _new_loop()
             self._slots = asyncio.Semaphore(self.concurrency)
             self._thread = threading.Thread(target=loop.run_forever, name="toolcall-runner", daemon=True)
             self._thread.start()
             self._loop = loop
         return self._loop
 
-    def _new_loop(self) -> asyncio.AbstractEventLoop:
-        if sys.platform == "win32":  # there only the other kind of loop runs subprocesses, which agents may need
-            return asyncio.new_event_loop()
-        return asyncio.SelectorEventLoop(_Selector(self._rest))
-
     def submit(self, job: Callable[[], Awaitable[T]]) -> Future[T]:
         """Start ``job`` as soon as the loop gets to it. The job itself takes `slot` around each conversation."""
         loop = self._running_loop()
         result: Future[T] = Future()
-        self._submitted.append(lambda: self._play(job, result))
-        if self._rest.announce():  # the loop is woken once for all jobs that come before it has looked
-            loop.call_soon_threadsafe(self._start_submitted, loop)
-        return result
 
-    def _start_submitted(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._rest.arrived()
-        while self._submitted:
-            task = loop.create_task(self._submitted.popleft()())
+        def start() -> None:
+            self._taken += 1
+            task = loop.create_task(self._play(job, result))
             self._jobs.add(task)
             task.add_done_callback(self._jobs.discard)
 
+        loop.call_soon_threadsafe(start)
+        self._submitted += 1  # last: a job that is counted and never comes would keep `give_way` waiting for ever
+        return result
+
     def give_way(self) -> None:
-        """Wait until the loop has nothing to do but to wait itself, at most `GIVE_WAY_S`. Not at all on Windows, whose
-        loop does not tell."""
-        if self._thread is not None and sys.platform != "win32":
-            self._rest.wait(GIVE_WAY_S)
+        """Wait until the loop has nothing to do but to wait itself, at most `GIVE_WAY_S`. Not at all where the loop is
+        one that does not tell."""
+        until = time.monotonic() + GIVE_WAY_S
+        while self._rest is not None and not self._quiet(self._rest):
+            begun = self._rest.next()
+            if self._quiet(self._rest):  # it may have begun before it could see who waits
+                return
+            if not begun.acquire(timeout=max(0.0, until - time.monotonic())):
+                return
+
+    def _quiet(self, rest: _Rest) -> bool:
+        return rest.resting and self._taken >= self._submitted
 
     async def _play(self, job: Callable[[], Awaitable[T]], result: Future[T]) -> None:
         if not result.set_running_or_notify_cancel():
@@ -149,7 +146,7 @@ class Runner:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
-        self._loop = self._thread = None
+        self._loop = self._thread = self._rest = None
 
     async def _drain(self, closers: tuple[Callable[[], Awaitable[None]], ...]) -> None:
         jobs = list(self._jobs)
@@ -158,3 +155,14 @@ class Runner:
         await asyncio.gather(*jobs, return_exceptions=True)
         for close in closers:
             await close()
+
+
+def _new_loop() -> tuple[asyncio.AbstractEventLoop, _Rest | None]:
+    """A loop of the kind that everybody gets here, and where that is asyncio's own over a selector, one that tells when
+    it rests. Another kind may have been chosen for what agents need: subprocesses on Windows, a policy of a project."""
+    usual = asyncio.new_event_loop()
+    if type(usual) is not asyncio.SelectorEventLoop:
+        return usual, None
+    usual.close()
+    rest = _Rest()
+    return asyncio.SelectorEventLoop(_Selector(rest)), rest

@@ -7,7 +7,7 @@ import time
 from pytest_toolcall.core.cases import Case, Step
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
-from pytest_toolcall.judge.arguments import Result
+from pytest_toolcall.judge.results import Result
 from pytest_toolcall.judge.steps import judge_step
 from pytest_toolcall.play.conversation import Conversation
 from pytest_toolcall.play.mock_tools import MockTools

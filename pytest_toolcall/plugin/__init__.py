@@ -149,9 +149,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    if hasattr(item, "case") and hasattr(item, "toolcall"):
-        item.toolcall.window.fill(item, nextitem)
-    return (yield)
+    if not (hasattr(item, "case") and hasattr(item, "toolcall")):
+        return (yield)
+    item.toolcall.window.fill(item, nextitem)
+    try:
+        return (yield)
+    finally:
+        item.toolcall.forget(item)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

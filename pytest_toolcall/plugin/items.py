@@ -76,7 +76,7 @@ def _fixtures(item: CaseItem) -> _Fixtures:
             if name in info.name2fixturedefs
         )
         option = item.config.option
-        shown = option.setupshow or option.setuponly or option.setupplan
+        shown = any(getattr(option, name, False) for name in ("setupshow", "setuponly", "setupplan"))
         unneeded = () if shown or not own else (*_FIXTURES, "request")
         found = _Fixtures(info, tuple(name for name in info.names_closure if name not in unneeded), own)
         stash[_OF_FILE] = found

@@ -292,11 +292,15 @@ class ToolcallSession:
         try:
             trials = play.result.result()
         finally:
-            self._plays.pop(item.nodeid, None)
+            self.forget(item)
         ignored = sorted(getattr(self.endpoint(item.model), "ignored_params", ()))
         record = case_record(item.case, trials, nodeid=item.nodeid, model=item.model, ignored_params=ignored)
         item.stash[RECORD] = record
         return record, trials
+
+    def forget(self, item: CaseItem) -> None:
+        """The item has had its turn, also one that was skipped or failed in its setup and never asked for its play."""
+        self._plays.pop(item.nodeid, None)
 
     def told(self) -> dict[str, list[str]]:
         """What a worker tells the controller at its end, in types that xdist can carry."""

@@ -49,7 +49,7 @@ class Window:
         filled when half of it has had its turn: items that start together are played together (`Runner.give_way`).
         """
         option = self._session.config.option
-        if option.setuponly or option.setupplan:
+        if getattr(option, "setuponly", False) or getattr(option, "setupplan", False):
             return
         if not self._items:
             self._begin(item)

@@ -10,8 +10,9 @@ from pytest_toolcall.core.dialogues import Dialogue, Turn
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import Argument, NoSuchResult, Result, problems_of, used_value
+from pytest_toolcall.judge.arguments import Argument, problems_of
 from pytest_toolcall.judge.reference import NoReference, right_answer, right_arguments
+from pytest_toolcall.judge.results import NoSuchResult, Result, used_value
 from pytest_toolcall.judge.tokens import has_token
 from pytest_toolcall.sim.answers import Situation
 from pytest_toolcall.sim.unsaid import carrying, from_prompt, said_instead

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.judge.arguments import Result
+from pytest_toolcall.judge.results import Result
 from pytest_toolcall.sim.answers import SimCall
 
 

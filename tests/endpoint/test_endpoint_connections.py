@@ -6,8 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import httpx2
+
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.endpoint import Endpoint, EndpointSettings, ExchangeKey
+from pytest_toolcall.endpoint.connections import IDLE_S, Clients
 
 BODY = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}]}'
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(BODY) + BODY
@@ -92,3 +95,17 @@ async def test_a_question_that_is_called_off_leaves_no_half_read_answer_to_the_n
         served.together = 1
         assert await ask(endpoint, 1) == "Yes."
         assert served.opened == 2
+
+
+async def test_a_client_that_nobody_needs_any_more_is_closed_and_the_newest_is_kept() -> None:
+    now = 0.0
+    clients = Clients(httpx2.AsyncClient, clock=lambda: now)
+    with clients.one() as first, clients.one() as second:
+        assert first is not second
+    now = IDLE_S + 1
+    with clients.one() as again:  # the one that came back last, and so is needed
+        pass
+    await clients.drop_idle()
+    assert (again is first, first.is_closed, second.is_closed) == (True, False, True)
+    await clients.aclose()
+    assert first.is_closed

@@ -14,7 +14,10 @@ from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.endpoint import Endpoint, EndpointSettings, ExchangeKey
 from pytest_toolcall.probe.perf.client import PerfClient
+from pytest_toolcall.probe.perf.server import Watch
+from pytest_toolcall.probe.spec.client import SpecClient
 from tests.endpoint.loopback import answer_events, answer_json, chunk, completion, loopback
+from tests.spec.asking import items
 
 KEY = "sk-very-secret-0002"
 GOOD = answer_json(completion(content="Yes."))
@@ -66,6 +69,29 @@ async def test_a_certificate_of_an_unknown_authority_gets_no_request_and_no_seco
 async def test_an_authority_that_the_environment_names_is_believed_on_this_machine_too(authority: trustme.CA) -> None:
     async with loopback(GOOD, tls=serving(authority, "127.0.0.1")) as server:
         assert (await ask(server.base_url)).reply.text == "Yes."
+
+
+async def test_plain_http_to_this_machine_reads_no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "missing.pem")
+    async with loopback(GOOD) as server:
+        assert (await ask(server.base_url)).reply.text == "Yes."
+        spec = SpecClient(settings(server.base_url))
+        item = next(item for item in items("chat") if item.expect == "answer")
+        assert (await spec.ask(item)).status == 200
+        await spec.aclose()
+        watch = Watch(settings(server.base_url))
+        await watch.begin()
+        await watch.end()
+
+
+async def test_certificates_that_cannot_be_read_are_told_once_and_named(
+    authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "missing.pem")
+    async with loopback(GOOD, tls=serving(authority, "127.0.0.1")) as server:
+        with pytest.raises(EndpointError, match=r"cannot be read \(No such file or directory\): SSL_CERT_FILE=missing"):
+            await ask(server.base_url)
+        assert server.received == []
 
 
 @pytest.mark.usefixtures("trusted")

@@ -11,16 +11,14 @@ from pytest_toolcall.judge.arguments import (
     CHECKS,
     Argument,
     CheckKind,
-    NoSuchResult,
-    Result,
     custom_check,
     describe,
     known_checks,
     named_values,
     problems_of,
     register_checks,
-    used_value,
 )
+from pytest_toolcall.judge.results import NoSuchResult, Result, used_value
 from pytest_toolcall.judge.written import compile_argument
 
 MISSING = object()

@@ -13,8 +13,8 @@ from pytest_toolcall.core.cases import CallSet, ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import ToolCall
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import Result
 from pytest_toolcall.judge.calls import CallsVerdict, call_findings, judge_calls
+from pytest_toolcall.judge.results import Result
 from pytest_toolcall.judge.written import compile_argument
 
 TOOL = Tool(

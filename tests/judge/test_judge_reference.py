@@ -12,7 +12,6 @@ from pytest_toolcall.core.cases import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json, json_equal
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import Result
 from pytest_toolcall.judge.lint import lint_case
 from pytest_toolcall.judge.reference import (
     NoReference,
@@ -22,6 +21,7 @@ from pytest_toolcall.judge.reference import (
     right_arguments,
     sample,
 )
+from pytest_toolcall.judge.results import Result
 from pytest_toolcall.judge.schema import schema_faults
 from pytest_toolcall.judge.steps import judge_step
 from pytest_toolcall.judge.written import compile_argument, compile_text

@@ -11,8 +11,8 @@ from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import StepVerdict
-from pytest_toolcall.judge.arguments import Result
 from pytest_toolcall.judge.failures import FAILURE_MODES
+from pytest_toolcall.judge.results import Result
 from pytest_toolcall.judge.steps import judge_step
 from pytest_toolcall.judge.written import compile_argument, compile_text
 

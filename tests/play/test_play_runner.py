@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Iterator
 from functools import partial
 
@@ -90,3 +91,45 @@ def test_a_closed_runner_can_be_used_again(runner: Runner) -> None:
     runner.submit(lambda: busy(1)).result(60)
     runner.close()
     assert runner.submit(lambda: busy(2)).result(60) == 2
+
+
+class Interrupted(BaseException):
+    """What a signal handler raises."""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that interrupts the main thread")
+def test_a_signal_in_the_middle_of_anything_wedges_neither_the_loop_nor_the_main_thread(runner: Runner) -> None:
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    interrupted = 0
+    try:
+        while interrupted < 300:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0002 + interrupted % 7 * 0.0001)
+                while True:
+                    runner.submit(partial(busy, 1))
+                    runner.give_way()
+            except Interrupted:
+                interrupted += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert runner.submit(partial(busy, 3)).result(60) == 3
+    runner.give_way()
+
+
+def test_a_loop_that_a_project_has_chosen_is_used_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Chosen(asyncio.SelectorEventLoop):
+        pass
+
+    monkeypatch.setattr(asyncio, "new_event_loop", Chosen)
+    runner = Runner(1)
+
+    async def which() -> type[asyncio.AbstractEventLoop]:
+        return type(asyncio.get_running_loop())
+
+    assert runner.submit(which).result(60) is Chosen
+    runner.give_way()
+    runner.close()

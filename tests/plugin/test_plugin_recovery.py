@@ -103,8 +103,9 @@ def test_busy_endpoint_is_told_in_the_table(pytester: pytest.Pytester, quick_ret
 
 
 def run_aside(directory: Path, *arguments: str) -> subprocess.Popen[str]:
-    """A run of its own. Where this one was started in a shell's background, SIGINT is ignored: not for the child."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    """A run of its own, in the order of the file. Where this one was started in a shell's background, SIGINT is
+    ignored: not for the child."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", *arguments]
     heeding = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(
         command, cwd=directory, text=True, preexec_fn=heeding, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

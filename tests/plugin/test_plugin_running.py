@@ -167,6 +167,31 @@ def test_xdist_gives_the_same_figures(pytester: pytest.Pytester, arguments: list
     assert any(path.name.startswith("recording-gw") for path in runs[-1].iterdir())
 
 
+@pytest.mark.parametrize("fault", ["pytest.skip('not today')", "raise RuntimeError('no')"])
+def test_cases_that_end_in_their_setup_do_not_keep_later_ones_from_starting_early(
+    pytester: pytest.Pytester, fault: str
+) -> None:
+    write_cases(pytester.path)
+    pytester.makeconftest(
+        f"""
+        import pytest
+        from pytest_toolcall.plugin.session import session_of
+
+        @pytest.fixture(autouse=True)
+        def not_all(request):
+            if request.node.name.startswith(("one", "two", "three", "four")):
+                {fault}
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item):
+            # of the five that started together, only those that have not had their turn
+            print("UNDER WAY", item.case.id, session_of(item.config).under_way)
+        """
+    )
+    result = pytester.runpytest("cases", "--model", "sim:reference", "-s", "-p", "no:randomly")
+    result.stdout.fnmatch_lines(["*UNDER WAY one 5*", "*UNDER WAY two 4*", "*UNDER WAY five 1*"])
+
+
 def test_replay_judges_a_recording_without_asking_anybody(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path)
     pytester.runpytest("cases", "--model", "sim:dropped-call", "--toolcall-json", "live.json")

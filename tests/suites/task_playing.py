@@ -13,7 +13,7 @@ from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply, ToolCall
 from pytest_toolcall.core.verdicts import TrialVerdict
-from pytest_toolcall.judge.arguments import Result
+from pytest_toolcall.judge.results import Result
 from pytest_toolcall.play.conversation import Conversation
 from pytest_toolcall.play.task import play_task
 from pytest_toolcall.play.trials import mock_tools

@@ -12,7 +12,7 @@ import yaml
 
 from pytest_toolcall import Case, load_cases
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.judge.arguments import Result
+from pytest_toolcall.judge.results import Result
 from pytest_toolcall.sim.answers import SimAnswer, Situation
 from pytest_toolcall.sim.faults import FAULTS, answer, named_arguments
 from tests.suites.playing import passes, play

@@ -21,7 +21,7 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.connections import trusted_certificates
+from pytest_toolcall.endpoint.connections import certificates
 from pytest_toolcall.endpoint.envelope import decode_text
 from pytest_toolcall.endpoint.faults import Redactor, clean
 from pytest_toolcall.endpoint.recordings import RawAnswer
@@ -59,7 +59,7 @@ class PerfClient:
                 limits=_LIMITS, timeout=httpx2.Timeout(settings.timeout_s, pool=None), follow_redirects=False
             )
         else:
-            tls = trusted_certificates() if self._url.startswith("https:") else None
+            tls = certificates(self._url, loopback=settings.loopback) if self._url.startswith("https:") else None
             self._connections = Connections(self._url, self._headers, tls)
 
     async def aclose(self) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from pytest_toolcall.core.perf import Scrape
-from pytest_toolcall.endpoint.connections import trusted_certificates
+from pytest_toolcall.endpoint.connections import certificates
 from pytest_toolcall.endpoint.settings import EndpointSettings
 
 INTERVAL_S = 1.0
@@ -100,7 +100,7 @@ class Watch:
         self._http = httpx2.AsyncClient(
             timeout=_TIMEOUT_S,
             trust_env=not settings.loopback,
-            verify=trusted_certificates(),
+            verify=certificates(self._url, loopback=settings.loopback),
             headers={"accept": "text/plain"},
         )
         self._texts: list[tuple[float, str]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import cached_property
 from time import time
 
 import httpx2
@@ -12,7 +13,7 @@ from pytest_toolcall import __version__
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.spec import SpecItem, SpecRequest, SpecWire
-from pytest_toolcall.endpoint.connections import trusted_certificates
+from pytest_toolcall.endpoint.connections import certificates
 from pytest_toolcall.endpoint.faults import Redactor, clean
 from pytest_toolcall.endpoint.leaks import leaks_call
 from pytest_toolcall.endpoint.recordings import Recorder
@@ -42,16 +43,25 @@ class SpecClient:
         self._record, self._pause = record, pause_s
         self._redactor = Redactor.of(settings)
         self._known: dict[str, Exchange] = {}
-        self.http = httpx2.AsyncClient(
+        self._transport = transport
+
+    @cached_property
+    def _http(self) -> httpx2.AsyncClient:
+        """Raises `EndpointError` where the certificates to trust cannot be read."""
+        settings = self.settings
+        own = self._transport is None
+        return httpx2.AsyncClient(
             timeout=httpx2.Timeout(settings.timeout_s, pool=None),
             follow_redirects=False,
             trust_env=not settings.loopback,
-            verify=trusted_certificates() if transport is None else True,
-            transport=transport,
+            verify=certificates(settings.base_url, loopback=settings.loopback) if own else True,
+            transport=self._transport,
         )
 
     async def aclose(self) -> None:
-        await self.http.aclose()
+        """Close the connections, if any were opened."""
+        if "_http" in self.__dict__:
+            await self._http.aclose()
 
     def body(self, item: SpecItem) -> dict[str, Json]:
         """The body of an item's request. Parameters that the user asks for go into requests that are to succeed."""
@@ -102,7 +112,7 @@ class SpecClient:
         try:
             async with (
                 asyncio.timeout(self.settings.timeout_s),
-                self.http.stream(
+                self._http.stream(
                     request.method, url, content=None if request.method == "GET" else content, headers=headers
                 ) as response,
             ):
@@ -125,7 +135,7 @@ class SpecClient:
         try:
             async with (
                 asyncio.timeout(self.settings.timeout_s),
-                self.http.stream("POST", url, content=dumps(self.body(item)).encode(), headers=headers) as response,
+                self._http.stream("POST", url, content=dumps(self.body(item)).encode(), headers=headers) as response,
             ):
                 async for _ in response.aiter_bytes():
                     break
