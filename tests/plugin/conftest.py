@@ -27,8 +27,9 @@ for _module in pkgutil.walk_packages(pytest_toolcall.__path__, "pytest_toolcall.
 
 @pytest.fixture(autouse=True)
 def _quiet_asyncio(pytester: pytest.Pytester) -> None:
-    """The inner projects have nothing async; without this line pytest-asyncio warns in each of them."""
-    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    """The inner projects have nothing async; without the first line pytest-asyncio warns in each of them. They run in
+    the order of their files, also where pytest-randomly is installed."""
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\naddopts = -p no:randomly\n")
 
 
 @pytest.fixture
