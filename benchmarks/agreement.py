@@ -174,10 +174,10 @@ def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], p
     verdict, files already read."""
     from pytest_toolcall.casefile import read_file
     from pytest_toolcall.core.replies import Reply
-    from pytest_toolcall.endpoint.recordings import RawAnswer
-    from pytest_toolcall.endpoint.wires import wire_named
-    from pytest_toolcall.judge.bfcl import judge_bfcl
-    from pytest_toolcall.judge.steps import judge_step
+    from pytest_toolcall.endpoint.recording.lines import RawAnswer
+    from pytest_toolcall.endpoint.wires.table import wire_named
+    from pytest_toolcall.verdict.bfcl import judge_bfcl
+    from pytest_toolcall.verdict.steps import judge_step
 
     with_answers = [row for row in rows if row["ground_truth"]]
     cases = {case.id: case for file in files for case in read_file(file).cases}
@@ -209,14 +209,14 @@ def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], p
             for number, name in enumerate(ours):
                 started = time.perf_counter()
                 for case, reply in replies:
-                    dialect = case.steps[0].dialect
-                    assert dialect is not None
+                    rules = case.steps[0].rules
+                    assert rules is not None
                     if number == 0:
-                        judge_bfcl(dialect, reply.calls, case.tools)
+                        judge_bfcl(rules, reply.calls, case.tools)
                     elif number == 1:
                         for call in reply.calls:
                             decode(call.raw)
-                        judge_bfcl(dialect, reply.calls, case.tools)
+                        judge_bfcl(rules, reply.calls, case.tools)
                     else:
                         judge_step(case.steps[0], reply, case.tools)
                 ours[name].append(time.perf_counter() - started)

@@ -23,10 +23,11 @@ import httpx2
 
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.envelope import decode_text
-from pytest_toolcall.endpoint.recordings import RawAnswer
-from pytest_toolcall.endpoint.sse import Event, Tee, read_events, split_lines
-from pytest_toolcall.endpoint.wires import Progress, wire_named
+from pytest_toolcall.endpoint.recording.lines import RawAnswer
+from pytest_toolcall.endpoint.transport.sse import Event, Tee, read_events, split_lines
+from pytest_toolcall.endpoint.wires.envelope import decode_text
+from pytest_toolcall.endpoint.wires.table import wire_named
+from pytest_toolcall.endpoint.wires.wire import StreamProgress
 
 LOOP = asyncio.new_event_loop()
 CHUNK = 65_536
@@ -212,7 +213,7 @@ def mutated(random_: random.Random) -> tuple[str, bool, int, bytes]:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-async def stream_answer(status: int, data: bytes, progress: Callable[[Event], Progress]) -> RawAnswer:
+async def stream_answer(status: int, data: bytes, progress: Callable[[Event], StreamProgress]) -> RawAnswer:
     """What the transport makes of a stream, by the same parser and the same rules of ending."""
 
     async def chunks() -> AsyncGenerator[bytes, None]:

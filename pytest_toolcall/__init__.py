@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_toolcall.casefile import load_cases as load_cases
-    from pytest_toolcall.core.cases import CallSet as CallSet
     from pytest_toolcall.core.cases import Case as Case
-    from pytest_toolcall.core.cases import Check as Check
-    from pytest_toolcall.core.cases import ExpectedCall as ExpectedCall
-    from pytest_toolcall.core.cases import Step as Step
     from pytest_toolcall.core.cases import Suite as Suite
     from pytest_toolcall.core.errors import CaseFileError as CaseFileError
     from pytest_toolcall.core.errors import EndpointError as EndpointError
     from pytest_toolcall.core.errors import JudgeFailed as JudgeFailed
     from pytest_toolcall.core.errors import UsageError as UsageError
+    from pytest_toolcall.core.expectations import CallSet as CallSet
+    from pytest_toolcall.core.expectations import Check as Check
+    from pytest_toolcall.core.expectations import ExpectedCall as ExpectedCall
+    from pytest_toolcall.core.expectations import Step as Step
     from pytest_toolcall.core.messages import Message as Message
     from pytest_toolcall.core.replies import Exchange as Exchange
     from pytest_toolcall.core.replies import Reply as Reply
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from pytest_toolcall.core.tools import Tool as Tool
     from pytest_toolcall.core.verdicts import StepVerdict as StepVerdict
     from pytest_toolcall.core.verdicts import TrialVerdict as TrialVerdict
-    from pytest_toolcall.judge.calls import CallsVerdict as CallsVerdict
-    from pytest_toolcall.judge.calls import judge_calls as judge_calls
+    from pytest_toolcall.verdict.calls import CallsVerdict as CallsVerdict
+    from pytest_toolcall.verdict.calls import judge_calls as judge_calls
 
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "CallSet": "core.cases",
-    "CallsVerdict": "judge.calls",
+    "CallSet": "core.expectations",
+    "CallsVerdict": "verdict.calls",
     "Case": "core.cases",
     "CaseFileError": "core.errors",
-    "Check": "core.cases",
+    "Check": "core.expectations",
     "EndpointError": "core.errors",
     "Exchange": "core.replies",
-    "ExpectedCall": "core.cases",
+    "ExpectedCall": "core.expectations",
     "JudgeFailed": "core.errors",
     "Message": "core.messages",
     "Reply": "core.replies",
-    "Step": "core.cases",
+    "Step": "core.expectations",
     "StepVerdict": "core.verdicts",
     "Suite": "core.cases",
     "Tool": "core.tools",
@@ -53,7 +53,7 @@ _EXPORTS = {
     "TrialVerdict": "core.verdicts",
     "Usage": "core.replies",
     "UsageError": "core.errors",
-    "judge_calls": "judge.calls",
+    "judge_calls": "verdict.calls",
     "load_cases": "casefile",
 }
 

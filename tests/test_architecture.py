@@ -9,7 +9,7 @@ import pytest
 
 import pytest_toolcall
 
-ROOMS = ["core", "casefile", "endpoint", "judge", "sim", "play", "score", "report", "cli"]
+ROOMS = ["core", "casefile", "endpoint", "verdict", "sim", "play", "score", "report", "cli"]
 
 
 def loaded_by(module: str) -> set[str]:
@@ -28,7 +28,7 @@ def test_playing_does_not_load_pytest() -> None:
 
 
 def test_judging_and_scoring_do_not_load_the_http_client() -> None:
-    for module in ("pytest_toolcall.judge.steps", "pytest_toolcall.score.summary"):
+    for module in ("pytest_toolcall.verdict.steps", "pytest_toolcall.score.summary"):
         assert not {"httpx2", "yaml"} & loaded_by(module)
 
 

@@ -15,17 +15,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_toolcall.casefile.bfcl_answers import native_calls
-from pytest_toolcall.casefile.document import Document, one_line, parse_document
-from pytest_toolcall.casefile.problems import nearest
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.bfcl import AST_CATEGORIES, CATEGORIES, SUITE_PREFIX
-from pytest_toolcall.core.cases import CallSet, Case, Dialect, ExpectedCall, Source, Step, Suite
+from pytest_toolcall.core.cases import Case, Source, Suite
 from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CheckKind
-from pytest_toolcall.judge.bfcl import ANSWERS, IRRELEVANCE, NAME, RELEVANCE, Answer, reference_fault
+from pytest_toolcall.document.document import Document, one_line, parse_document
+from pytest_toolcall.document.problems import nearest
+from pytest_toolcall.verdict.arguments import CheckKind
+from pytest_toolcall.verdict.bfcl import ANSWERS, IRRELEVANCE, NAME, RELEVANCE, Answer, reference_fault
 
 _ANSWERS_DIRECTORY = "possible_answer"
 _NAME = re.compile(r"BFCL_v(?P<version>\d+)_(?P<category>.+)\.jsonl?", re.IGNORECASE)
@@ -79,7 +80,7 @@ def read_path(path: Path) -> tuple[Sequence[Case], Sequence[Problem]]:
         Problem(path, case.source.line, one_line(f"case {case.id}: its own answer does not pass: {fault}"))
         for case in cases
         for step in case.steps
-        if step.dialect is not None and (fault := reference_fault(step.dialect, case.tools))
+        if step.rules is not None and (fault := reference_fault(step.rules, case.tools))
     ]
     return cases, warnings
 
@@ -204,17 +205,17 @@ class _Reader:
     def _step(self, name: str, tools: tuple[Tool, ...]) -> Step | None:
         if self.category not in AST_CATEGORIES:
             if self.category.endswith("irrelevance"):
-                return Step(dialect=Dialect(NAME, IRRELEVANCE))
+                return Step(rules=Rules(NAME, IRRELEVANCE))
             # By native rules: one call of any of the tools.
             any_call = tuple(CallSet((ExpectedCall(tool.name),)) for tool in tools)
-            return Step(any_call, dialect=Dialect(NAME, RELEVANCE))
+            return Step(any_call, rules=Rules(NAME, RELEVANCE))
         if self.answers is None or (name not in self.by_id and not self.answers.whole):
             return None  # said once for the whole file
         if name not in self.by_id:
             raise _Fault(f"{_ANSWERS_DIRECTORY}/{self.path.name} has no answer of this id")
         answers = _answers(self.by_id[name])
         calls = native_calls(answers, {tool.name: tool for tool in tools})
-        return Step((CallSet(calls),), dialect=Dialect(NAME, ANSWERS, answers))
+        return Step((CallSet(calls),), rules=Rules(NAME, ANSWERS, answers))
 
 
 def tool_name(name: str) -> str:

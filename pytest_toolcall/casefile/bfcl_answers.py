@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
-from pytest_toolcall.core.cases import Check, ExpectedCall
+from pytest_toolcall.core.expectations import Check, ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.bfcl import Answer
+from pytest_toolcall.verdict.bfcl import Answer
 
 _MOST_VALUES = 1024
 """Objects that one argument's lists of allowed values may be multiplied out to; the published files need 128."""

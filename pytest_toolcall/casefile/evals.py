@@ -11,24 +11,25 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from pytest_toolcall.casefile.document import Document
 from pytest_toolcall.casefile.eval_types import AssertEntry, EvalFile, TurnEntry
 from pytest_toolcall.casefile.mocks import MockReader
 from pytest_toolcall.casefile.native import xfail_of
-from pytest_toolcall.casefile.problems import Problems
-from pytest_toolcall.casefile.shape import shaped
 from pytest_toolcall.casefile.steps import StepReader
 from pytest_toolcall.casefile.toolbox import Toolboxes, file_tools
 from pytest_toolcall.casefile.types import CallSetEntry
-from pytest_toolcall.core.cases import CallSet, Case, KeyPath, Source, Suite
+from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite
 from pytest_toolcall.core.dialogues import Assertion, Dialogue, Rubric, Turn
 from pytest_toolcall.core.errors import Problem
+from pytest_toolcall.core.expectations import CallSet
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge import ecma
-from pytest_toolcall.judge.arguments import CheckKind
-from pytest_toolcall.judge.patterns import PatternError
-from pytest_toolcall.judge.rubric import RubricError, read_rubric
+from pytest_toolcall.document.document import Document
+from pytest_toolcall.document.problems import Problems
+from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.verdict import ecma
+from pytest_toolcall.verdict.arguments import CheckKind
+from pytest_toolcall.verdict.patterns import PatternError
+from pytest_toolcall.verdict.rubric import RubricError, read_rubric
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".md")
 

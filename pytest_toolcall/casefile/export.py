@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pytest_toolcall.core.cases import CallSet, Case, Check, ExpectedCall, Step
+from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.core.expectations import CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 
@@ -24,7 +25,7 @@ def export(cases: Iterable[Case]) -> dict[str, Json]:
     other = next((case for case in cases if case.kind != "steps"), None)
     if other is not None:
         raise UsageError(f"case {other.id} is a {other.kind}; only cases of steps have a form in the native format")
-    foreign = next((case for case in cases if any(step.dialect is not None for step in case.steps)), None)
+    foreign = next((case for case in cases if any(step.rules is not None for step in case.steps)), None)
     if foreign is not None:
         raise UsageError(f"case {foreign.id} is judged by rules of its own format, which the native one cannot say")
     shared = _shared_tools(cases)
@@ -143,10 +144,10 @@ def _call(call: ExpectedCall) -> dict[str, Json]:
 
 def _argument(checks: Sequence[Check]) -> Json:
     """A bare value wherever it cannot be read as a map of checks."""
-    if len(checks) == 1 and checks[0].name == "eq" and not isinstance(checks[0].spec, dict):
-        return checks[0].spec
+    if len(checks) == 1 and checks[0].name == "eq" and not isinstance(checks[0].argument, dict):
+        return checks[0].argument
     return _checks(checks)
 
 
 def _checks(checks: Sequence[Check]) -> dict[str, Json]:
-    return {check.name: check.spec for check in checks}
+    return {check.name: check.argument for check in checks}

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET
 
-from pytest_toolcall.casefile.problems import Problems
 from pytest_toolcall.casefile.task_types import MockEntry
-from pytest_toolcall.core.cases import Check, KeyPath
+from pytest_toolcall.core.cases import KeyPath
+from pytest_toolcall.core.expectations import Check
 from pytest_toolcall.core.tasks import MockRule
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CheckKind, CheckSpecError
-from pytest_toolcall.judge.written import compile_argument
+from pytest_toolcall.document.problems import Problems
+from pytest_toolcall.verdict.arguments import CheckKind, CheckSpecError
+from pytest_toolcall.verdict.written import compile_argument
 
 
 class MockReader:

@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 
 from msgspec import UNSET, UnsetType
 
-from pytest_toolcall.casefile.document import Document, fold_lines
-from pytest_toolcall.casefile.problems import Problems, suggestion
-from pytest_toolcall.casefile.shape import shaped
 from pytest_toolcall.casefile.steps import StepReader
 from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, read_tool
 from pytest_toolcall.casefile.types import CaseEntry, StepEntry, SuiteFile, XfailEntry
-from pytest_toolcall.core.cases import Case, KeyPath, Source, Step, Suite, Xfail
+from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
 from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.expectations import Step
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CheckKind
-from pytest_toolcall.judge.lint import lint_case
+from pytest_toolcall.document.document import Document, fold_lines
+from pytest_toolcall.document.problems import Problems, suggestion
+from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.verdict.arguments import CheckKind
+from pytest_toolcall.verdict.lint import lint_case
 
 _FORBIDDEN_IN_IDS = ("::", "[", "]")
 

@@ -11,16 +11,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from pytest_toolcall.casefile.document import Document, read_document
-from pytest_toolcall.casefile.problems import Problems, suggestion
-from pytest_toolcall.casefile.shape import shaped
 from pytest_toolcall.casefile.toolbox import Toolboxes
-from pytest_toolcall.casefile.types import Entry
 from pytest_toolcall.core.cases import Case, KeyPath
 from pytest_toolcall.core.errors import CaseFileError, Problem
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.perf import DIMENSIONS, FIGURES, RELATIONS, REQUEST_TIMES, Dimension, Point, Threshold
-from pytest_toolcall.judge.arguments import CheckKind
+from pytest_toolcall.document.document import Document, read_document
+from pytest_toolcall.document.entry import Entry
+from pytest_toolcall.document.problems import Problems, suggestion
+from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.verdict.arguments import CheckKind
 
 _CONDITION = re.compile(r"\s*([a-z]\w*)\s*(<=|>=|<|>)\s*([0-9.]+(?:[eE][-+]?\d+)?)\s*(%|ms|s)?\s*")
 _UNITS = {"%": 0.01, "ms": 0.001}

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from pytest_toolcall.casefile.document import SUFFIXES, Document, one_line, paused_gc, read_document
-from pytest_toolcall.casefile.problems import suggestion
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import CaseFileError, Problem, UnknownShapeError
-from pytest_toolcall.judge.arguments import CheckKind
+from pytest_toolcall.document.document import SUFFIXES, Document, one_line, paused_gc, read_document
+from pytest_toolcall.document.problems import suggestion
+from pytest_toolcall.verdict.arguments import CheckKind
 
 Read = Callable[..., tuple[Sequence[Case], Sequence[Problem]]]
 """``read(document, *, checks, toolboxes)``: cases and warnings, or `CaseFileError` with every problem."""
@@ -64,7 +64,7 @@ FORMATS: tuple[Format, ...] = (
     _format("evals", "evals", "name turns"),
     _format("native", "native", "cases", "suite version", "id expect", "id steps"),
     _format("perf", "perf", "sweeps"),
-    _format("spec", "spec", "rules"),
+    _format("spec", "conformance", "rules"),
     _format("toolbox", "toolbox", "tools"),
     _format("bfcl", "bfcl", "id question function", file_name=r"BFCL_v\d+_.+\.jsonl?"),
     _format("transcripts", "transcripts", "data_index request response"),

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from msgspec import UNSET, UnsetType
 
-from pytest_toolcall.casefile.problems import Problems
 from pytest_toolcall.casefile.types import CallEntry, Expectation, StepEntry
-from pytest_toolcall.core.cases import CallSet, Check, ExpectedCall, KeyPath, Step
+from pytest_toolcall.core.cases import KeyPath
+from pytest_toolcall.core.expectations import CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CheckKind, CheckSpecError
-from pytest_toolcall.judge.written import compile_argument, compile_text
+from pytest_toolcall.document.problems import Problems
+from pytest_toolcall.verdict.arguments import CheckKind, CheckSpecError
+from pytest_toolcall.verdict.written import compile_argument, compile_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from pytest_toolcall.casefile.types import Entry, Text
+from pytest_toolcall.document.entry import Entry, Text
 
 Positive = Annotated[int, Meta(ge=1)]
 

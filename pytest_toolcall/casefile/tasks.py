@@ -9,20 +9,21 @@ from dataclasses import dataclass, field
 from msgspec import UNSET
 
 from pytest_toolcall.casefile.benchmark_tasks import flows, repeated_at_once, result_rules, without_nulls
-from pytest_toolcall.casefile.document import Document
 from pytest_toolcall.casefile.mocks import MockReader
-from pytest_toolcall.casefile.problems import Problems, suggestion
-from pytest_toolcall.casefile.shape import shaped
 from pytest_toolcall.casefile.task_types import ExpectedEntry, TaskEntry, TaskFile
 from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, read_tool
-from pytest_toolcall.core.cases import Case, Check, ExpectedCall, KeyPath, Source, Suite, Xfail
+from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
 from pytest_toolcall.core.errors import Problem
+from pytest_toolcall.core.expectations import Check, ExpectedCall
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tasks import Category, SequenceStep, Strategy, Task
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CheckKind
-from pytest_toolcall.judge.task_lint import lint_task, lint_twins
+from pytest_toolcall.document.document import Document
+from pytest_toolcall.document.problems import Problems, suggestion
+from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.verdict.arguments import CheckKind
+from pytest_toolcall.verdict.task_lint import lint_task, lint_twins
 
 _CATEGORIES: tuple[Category, ...] = ("single_tool", "multi_tool", "schema_compliance", "error_recovery", "ambiguous")
 _STRATEGIES: tuple[Strategy, ...] = ("no_tool", "underspecified", "assumption")

@@ -10,16 +10,16 @@ from typing import Any
 
 from msgspec import UNSET
 
-from pytest_toolcall.casefile.document import Document, read_document
-from pytest_toolcall.casefile.problems import Problems
-from pytest_toolcall.casefile.shape import shaped
 from pytest_toolcall.casefile.types import FlatTool, OpenAITool, ToolboxFile
 from pytest_toolcall.core.cases import Case, KeyPath
 from pytest_toolcall.core.errors import CaseFileError, Problem
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CheckKind
-from pytest_toolcall.judge.schema import schema_problem
+from pytest_toolcall.document.document import Document, read_document
+from pytest_toolcall.document.problems import Problems
+from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.verdict.arguments import CheckKind
+from pytest_toolcall.verdict.schema import schema_problem
 
 
 def read_tool(value: Json, keys: KeyPath, problems: Problems) -> Tool:

@@ -10,16 +10,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from pytest_toolcall.casefile.document import Document, one_line
 from pytest_toolcall.casefile.toolbox import Toolboxes
-from pytest_toolcall.core.cases import CallSet, Case, Dialect, ExpectedCall, Source, Step, Suite
+from pytest_toolcall.core.cases import Case, Source, Suite
 from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.transcripts import transcript_case
-from pytest_toolcall.judge.arguments import CheckKind
-from pytest_toolcall.judge.conformance import NAME
+from pytest_toolcall.document.document import Document, one_line
+from pytest_toolcall.verdict.arguments import CheckKind
+from pytest_toolcall.verdict.schema_only import NAME
 
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 _PARAMS = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "tool_choice", "seed", "stop")
@@ -37,21 +38,21 @@ def read(
         number = document.line((position,)) if document.lines else document.line()
         try:
             cases.append(_case(line, Source(document.path, number), suite))
-        except _Fault as fault:
+        except _LineFault as fault:
             problems.append(Problem(document.path, number, one_line(str(fault))))
     if problems:
         raise CaseFileError(problems)
     return cases, ()
 
 
-class _Fault(ValueError):
+class _LineFault(ValueError):
     """What is wrong with one line."""
 
 
 def _case(line: Mapping[str, Json], source: Source, suite: Suite) -> Case:
     request = line.get("request")
     if not isinstance(request, dict):
-        raise _Fault('"request" must be an object')
+        raise _LineFault('"request" must be an object')
     tools = _tools(request.get("tools") or [])
     any_calls = (CallSet(tuple(ExpectedCall(tool.name, optional=True) for tool in tools)),) if tools else ()
     origin = line.get("source")
@@ -62,7 +63,7 @@ def _case(line: Mapping[str, Json], source: Source, suite: Suite) -> Case:
         kind="steps",
         messages=_messages(request.get("messages")),
         tools=tools,
-        steps=(Step(any_calls, dialect=Dialect(NAME, "calls")),),
+        steps=(Step(any_calls, rules=Rules(NAME, "calls")),),
         group=origin.strip() if isinstance(origin, str) and origin.isprintable() else "",
         params={key: request[key] for key in _PARAMS if request.get(key) is not None},
     )
@@ -70,12 +71,12 @@ def _case(line: Mapping[str, Json], source: Source, suite: Suite) -> Case:
 
 def _messages(written: Json) -> tuple[Message, ...]:
     if not isinstance(written, list) or not written:
-        raise _Fault('"request.messages" must be a list of messages')
+        raise _LineFault('"request.messages" must be a list of messages')
     messages = []
     for message in written:
         role = _ROLES.get(str(message.get("role"))) if isinstance(message, dict) else None
         if role is None or not isinstance(message.get("content"), str) or message.get("tool_calls"):
-            raise _Fault("only text messages of system, user and assistant are read; no calls and results in a request")
+            raise _LineFault("only text messages of system, user and assistant are read, without calls and results")
         messages.append(Message(role, message["content"]))
     return tuple(messages)
 
@@ -83,12 +84,12 @@ def _messages(written: Json) -> tuple[Message, ...]:
 def _tools(written: Json) -> tuple[Tool, ...]:
     """The tools as they were offered, faulty schemas and all: they are what the calls were made with."""
     if not isinstance(written, list):
-        raise _Fault('"request.tools" must be a list')
+        raise _LineFault('"request.tools" must be a list')
     tools = []
     for entry in written:
         function = entry.get("function") if isinstance(entry, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise _Fault("a tool needs a function with a name")
+            raise _LineFault("a tool needs a function with a name")
         parameters = function.get("parameters")
         tools.append(
             Tool(

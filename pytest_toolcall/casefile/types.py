@@ -7,14 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field
 
-Text = Annotated[str, Meta(min_length=1)]
-
-
-class Entry(Struct, forbid_unknown_fields=True, kw_only=True):
-    noun: ClassVar[str] = "an entry"
-    """How messages call it."""
+from pytest_toolcall.document.entry import Entry
 
 
 class ToolFunction(Entry):

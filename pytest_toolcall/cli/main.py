@@ -72,7 +72,7 @@ def _cases(paths: Sequence[Path]) -> list[Case]:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from pytest_toolcall.core.suites import shipped_suites
+    from pytest_toolcall.casefile.shipped import shipped_suites
     from pytest_toolcall.sim.app import SimApp
 
     try:
@@ -108,7 +108,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _bfcl_recording(options: argparse.Namespace) -> int:
     from pytest_toolcall.core.jsontext import dumps
-    from pytest_toolcall.endpoint.bfcl_results import recorded_results
+    from pytest_toolcall.endpoint.recording.bfcl_results import recorded_results
 
     lines = [line for path in options.paths for line in recorded_results(path)]
     output: Path = options.output

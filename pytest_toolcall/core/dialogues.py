@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pytest_toolcall.core.cases import CallSet
+from pytest_toolcall.core.expectations import CallSet
 from pytest_toolcall.core.tasks import MockRule
 
 AssertionType = Literal["contains", "regex", "llm-rubric", "calls", "no_call"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pytest_toolcall.core.cases import Check, ExpectedCall
+from pytest_toolcall.core.expectations import Check, ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply
 

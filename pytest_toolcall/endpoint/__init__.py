@@ -9,10 +9,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_toolcall.endpoint.client import Endpoint
     from pytest_toolcall.endpoint.models_file import ModelEntry, read_models_file
-    from pytest_toolcall.endpoint.recordings import ExchangeKey, Recorder
-    from pytest_toolcall.endpoint.replay import ReplayEndpoint
+    from pytest_toolcall.endpoint.recording.lines import ExchangeKey, Recorder
+    from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
     from pytest_toolcall.endpoint.settings import (
         EndpointSettings,
         Prices,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
         parse_param,
         resolve,
     )
+    from pytest_toolcall.endpoint.transport.client import Endpoint
 
 __all__ = [
     "Endpoint",
@@ -40,15 +40,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Endpoint": "client",
+    "Endpoint": "transport.client",
     "EndpointSettings": "settings",
-    "ExchangeKey": "recordings",
+    "ExchangeKey": "recording.lines",
     "ModelEntry": "models_file",
     "Prices": "settings",
     "Provider": "settings",
     "Quirks": "settings",
-    "Recorder": "recordings",
-    "ReplayEndpoint": "replay",
+    "Recorder": "recording.lines",
+    "ReplayEndpoint": "recording.replay",
     "builtin_providers": "settings",
     "parse_param": "settings",
     "read_models_file": "models_file",

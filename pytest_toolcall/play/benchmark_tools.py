@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.core.tasks import MockRule, Task, literal_args
-from pytest_toolcall.judge.arguments import named_values
-from pytest_toolcall.judge.arithmetic import NotArithmetic, evaluate
 from pytest_toolcall.play.mock_tools import Function
+from pytest_toolcall.verdict.arguments import named_values
+from pytest_toolcall.verdict.arithmetic import NotArithmetic, evaluate
 
 _STOCKS: dict[str, Json] = {
     "NVDA": {"price": 150.0, "symbol": "NVDA", "change_pct": 2.3},

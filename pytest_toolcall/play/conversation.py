@@ -9,7 +9,7 @@ from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recordings import ExchangeKey
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey
 
 Record = Callable[[dict[str, Json]], None]
 """Takes one line of the recording, as soon as the exchange has ended."""

@@ -19,8 +19,11 @@ from pytest_toolcall.core.dialogues import (
 from pytest_toolcall.core.errors import EndpointError, JudgeFailed
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
-from pytest_toolcall.judge.calls import call_findings
-from pytest_toolcall.judge.dialogue import (
+from pytest_toolcall.play.conversation import Conversation, result_text
+from pytest_toolcall.play.grading import Grader
+from pytest_toolcall.play.mock_tools import MockTools
+from pytest_toolcall.verdict.calls import call_findings
+from pytest_toolcall.verdict.dialogue import (
     calls_assertion,
     shown,
     text_assertion,
@@ -28,10 +31,7 @@ from pytest_toolcall.judge.dialogue import (
     trial_reason,
     trial_score,
 )
-from pytest_toolcall.judge.results import Result
-from pytest_toolcall.play.conversation import Conversation, result_text
-from pytest_toolcall.play.grading import Grader
-from pytest_toolcall.play.mock_tools import MockTools
+from pytest_toolcall.verdict.tool_results import Result
 
 RESPONSES_A_TURN = 10
 """Most responses to one user message; an agent that still calls tools after that is stopped."""

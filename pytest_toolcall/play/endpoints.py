@@ -10,14 +10,14 @@ from typing import Literal
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.endpoint.agent import PYTHON, PythonAgent, load_agent
-from pytest_toolcall.endpoint.agent_http import agent_settings, agent_url
-from pytest_toolcall.endpoint.client import Endpoint
-from pytest_toolcall.endpoint.limits import AdaptiveLimit
+from pytest_toolcall.endpoint.agents.http import agent_settings, agent_url
+from pytest_toolcall.endpoint.agents.python import PYTHON, PythonAgent, load_agent
 from pytest_toolcall.endpoint.models_file import ModelEntry
-from pytest_toolcall.endpoint.replay import ReplayEndpoint
+from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
 from pytest_toolcall.endpoint.settings import EndpointSettings, Provider, WireName, read_key, resolve
-from pytest_toolcall.endpoint.wires import wire_named
+from pytest_toolcall.endpoint.transport.client import Endpoint
+from pytest_toolcall.endpoint.transport.limits import AdaptiveLimit
+from pytest_toolcall.endpoint.wires.table import wire_named
 from pytest_toolcall.sim.app import SIMULATED_MODELS
 
 SIMULATED = "sim:"

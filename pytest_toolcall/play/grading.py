@@ -13,7 +13,8 @@ from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.rubric import (
+from pytest_toolcall.play.conversation import Asks, Conversation, Record
+from pytest_toolcall.verdict.rubric import (
     ASSERTION_TOOL,
     RUBRIC_TOOL,
     SYSTEM,
@@ -25,7 +26,6 @@ from pytest_toolcall.judge.rubric import (
     read_rubric_grade,
     rubric_question,
 )
-from pytest_toolcall.play.conversation import Asks, Conversation, Record
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recordings import ExchangeKey
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey
 from pytest_toolcall.endpoint.settings import EndpointSettings
-from pytest_toolcall.judge.rubric import unmarked
 from pytest_toolcall.play.conversation import Asks, Record
 from pytest_toolcall.play.grading import JUDGED
+from pytest_toolcall.verdict.rubric import unmarked
 
 
 @dataclass(slots=True)

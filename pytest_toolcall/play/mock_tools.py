@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tasks import MockedCall, MockRule, Recovery
-from pytest_toolcall.judge.arguments import Argument, problems_of
-from pytest_toolcall.judge.written import compile_argument
+from pytest_toolcall.verdict.arguments import Argument, problems_of
+from pytest_toolcall.verdict.written import compile_argument
 
 Function: TypeAlias = Callable[..., Json]
 

@@ -9,10 +9,10 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tasks import MockedCall, TaskTurn
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
-from pytest_toolcall.judge.calls import call_findings
-from pytest_toolcall.judge.tasks import TaskVerdict, judge_task
 from pytest_toolcall.play.conversation import Conversation
 from pytest_toolcall.play.mock_tools import MockTools
+from pytest_toolcall.verdict.calls import call_findings
+from pytest_toolcall.verdict.tasks import TaskVerdict, judge_task
 
 
 async def play_task(case: Case, conversation: Conversation, tools: MockTools) -> TrialVerdict:

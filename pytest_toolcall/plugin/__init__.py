@@ -51,11 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(Workers(), "toolcall-workers")
     if config.pluginmanager.hasplugin("pytest_jsonreport") and config.getoption("json_report", False):
-        from pytest_toolcall.plugin.json_report import JsonReportFields
+        from pytest_toolcall.plugin.compat.json_report import JsonReportFields
 
         config.pluginmanager.register(JsonReportFields(), "toolcall-json-report")
     if config.pluginmanager.hasplugin("ctrf") and config.getoption("ctrf", None):
-        from pytest_toolcall.plugin.ctrf import CtrfFields
+        from pytest_toolcall.plugin.compat.ctrf import CtrfFields
 
         config.pluginmanager.register(CtrfFields(), "toolcall-ctrf")
 
@@ -72,7 +72,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if not hasattr(config, "workerinput"):
-        from pytest_toolcall.plugin.results import Results
+        from pytest_toolcall.plugin.controller import Results
         from pytest_toolcall.plugin.stops import Terminator
 
         config.stash[_TERMINATOR] = Terminator()
@@ -99,13 +99,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     why = why_selected(file_path, config, tuple(config.getini("toolcall_files") or ()))
     if why is None:
         return None
-    from pytest_toolcall.plugin.collection import CaseFile
+    from pytest_toolcall.plugin.collection import CaseCollector
     from pytest_toolcall.plugin.session import session_of
 
     state = session_of(config)
     if not state.models and not config.getoption("collectonly"):
         return None
-    return CaseFile.from_parent(parent, path=file_path, toolcall=state, why=why)
+    return CaseCollector.from_parent(parent, path=file_path, toolcall=state, why=why)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -122,7 +122,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if any(hasattr(item, "probe_markers") for item in items):
-        from pytest_toolcall.plugin.probes import leave_out
+        from pytest_toolcall.plugin.items.point import leave_out
 
         leave_out(config, items)
 
@@ -141,9 +141,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
     writer = session.config.get_terminal_writer()
     if not hasattr(session.config, "workerinput") and writer.hasmarkup and writer._file.isatty():
-        from pytest_toolcall.plugin.progress import Progress
+        from pytest_toolcall.plugin.live_line import LiveLine
 
-        state.progress = Progress(state, writer._file, total)
+        state.progress = LiveLine(state, writer._file, total)
         session.config.pluginmanager.register(state.progress, "toolcall-progress")
 
 
@@ -164,15 +164,15 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if hasattr(item, "case") and hasattr(item, "toolcall"):
-        from pytest_toolcall.plugin.reports import attach_record
+        from pytest_toolcall.plugin.items.record import attach_record
 
         attach_record(item, call, report)
     elif hasattr(item, "point"):
-        from pytest_toolcall.plugin.probes import attach_point
+        from pytest_toolcall.plugin.items.point import attach_point
 
         attach_point(item, call, report)
     elif hasattr(item, "spec"):
-        from pytest_toolcall.plugin.spec_items import attach_rule
+        from pytest_toolcall.plugin.items.rule import attach_rule
 
         attach_rule(item, call, report)
     return report

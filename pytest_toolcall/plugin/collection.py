@@ -12,29 +12,29 @@ from pytest_toolcall.core.errors import CaseFileError, Problem, UnknownShapeErro
 
 if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
-    from pytest_toolcall.plugin.items import CaseItem
-    from pytest_toolcall.plugin.probes import PerfItem
+    from pytest_toolcall.plugin.items.case import CaseItem
+    from pytest_toolcall.plugin.items.point import PerfItem
+    from pytest_toolcall.plugin.items.rule import RuleItem
     from pytest_toolcall.plugin.selection import Why
     from pytest_toolcall.plugin.session import ToolcallSession
-    from pytest_toolcall.plugin.spec_items import RuleItem
 
 
-class CaseFile(pytest.File):
+class CaseCollector(pytest.File):
     """A YAML, JSON or JSON Lines file of cases; one item for each case and model."""
 
     toolcall: ToolcallSession
     why: Why
 
     @classmethod
-    def from_parent(cls, parent: Any, **kwargs: Any) -> CaseFile:
+    def from_parent(cls, parent: Any, **kwargs: Any) -> CaseCollector:
         toolcall, why = kwargs.pop("toolcall"), kwargs.pop("why")
-        file: CaseFile = super().from_parent(parent, **kwargs)
+        file: CaseCollector = super().from_parent(parent, **kwargs)
         file.toolcall, file.why = toolcall, why
         return file
 
     def collect(self) -> Iterator[CaseItem | PerfItem | RuleItem]:
         from pytest_toolcall.casefile import read_file
-        from pytest_toolcall.plugin.items import CaseItem
+        from pytest_toolcall.plugin.items.case import CaseItem
 
         models = self.toolcall.models or ("",)
         try:
@@ -50,13 +50,13 @@ class CaseFile(pytest.File):
             raise self._error(error) from None
         self.toolcall.warn(read.warnings)
         if read.format == "perf":
-            from pytest_toolcall.plugin.probes import perf_items
+            from pytest_toolcall.plugin.items.point import perf_items
 
             yield from perf_items(self, self.toolcall)
         if read.format == "spec":
-            from pytest_toolcall.plugin.spec_items import spec_items
+            from pytest_toolcall.plugin.items.rule import rule_items
 
-            yield from spec_items(self, self.toolcall)
+            yield from rule_items(self, self.toolcall)
         for case in cases:
             for model in models:
                 yield self._item(CaseItem, case, model)

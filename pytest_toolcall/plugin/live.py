@@ -15,8 +15,8 @@ from pytest_toolcall.play.mock_tools import MockTools
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from pytest_toolcall.judge.rubric import Grade
     from pytest_toolcall.plugin.session import ToolcallSession
+    from pytest_toolcall.verdict.rubric import Grade
 
 
 class LiveConversation:

@@ -144,7 +144,7 @@ class Options:
     rpm: float | None
     json: Path | None
     compare: str
-    compare_spec: tuple[tuple[str, str], ...]
+    speculation_pairs: tuple[tuple[str, str], ...]
     prometheus: Path | None
     pushgateway: str
     junit_properties: bool
@@ -259,7 +259,7 @@ def read_options(config: pytest.Config) -> Options:
         rpm=_number(config, "rpm", -1, 0.001) if _given(config, "rpm") else None,
         json=_path(config, "json"),
         compare=_given(config, "compare") or "",
-        compare_spec=tuple(map(_pair, _given(config, "compare_spec") or ())),
+        speculation_pairs=tuple(map(_pair, _given(config, "compare_spec") or ())),
         prometheus=_path(config, "prometheus"),
         pushgateway=_given(config, "pushgateway") or "",
         junit_properties=bool(config.getini("toolcall_junit_properties")),

@@ -66,10 +66,10 @@ def write_outputs(session: ToolcallSession, report: RunReport, directory: Path |
         from pytest_toolcall.report.perf import write_perf
 
         problems += write_perf(report, directory)
-    if directory is not None and report.spec is not None:
-        from pytest_toolcall.report.spec import write_spec
+    if directory is not None and report.conformance is not None:
+        from pytest_toolcall.report.conformance import write_conformance
 
-        problems += write_spec(report, directory)
+        problems += write_conformance(report, directory)
     if directory is not None and report.cases:
         from pytest_toolcall.report.html import render_html
         from pytest_toolcall.report.markdown import render_page
@@ -79,7 +79,7 @@ def write_outputs(session: ToolcallSession, report: RunReport, directory: Path |
             (directory / "report.html", render_html(report, directory.name)),
         ):
             problems.append(write_text(path, text, encoding="utf-8"))
-    if directory is not None and (report.cases or report.spec is not None):
+    if directory is not None and (report.cases or report.conformance is not None):
         from pytest_toolcall.report.comparison import render_comparison
         from pytest_toolcall.report.kept import RUN_FILE, runs_under
 

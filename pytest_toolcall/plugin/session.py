@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_toolcall.core.errors import CaseFileError, Problem, UsageError
-from pytest_toolcall.plugin.asking import Asking
-from pytest_toolcall.plugin.keeping import Keeping
+from pytest_toolcall.plugin.endpoints import Asking
 from pytest_toolcall.plugin.options import Options, read_options
+from pytest_toolcall.plugin.run_store import Keeping
 from pytest_toolcall.plugin.selection import named_case_files
 from pytest_toolcall.plugin.window import Window, may_start_early
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pytest_toolcall.play.guard import Guarded
     from pytest_toolcall.play.mock_tools import MockTools
     from pytest_toolcall.play.runner import Runner
-    from pytest_toolcall.plugin.items import CaseItem
-    from pytest_toolcall.plugin.progress import Progress
+    from pytest_toolcall.plugin.items.case import CaseItem
+    from pytest_toolcall.plugin.live_line import LiveLine
     from pytest_toolcall.score.record import CaseRecord
 
 _KEY = pytest.StashKey["ToolcallSession"]()
@@ -80,7 +80,7 @@ class ToolcallSession:
         self._markers: set[str] = set()
         self.closers: list[Callable[[], Awaitable[None]]] = []
         self.asking = Asking(config, self.options, self.worker, self.cases)
-        self.progress: Progress | None = None
+        self.progress: LiveLine | None = None
         self.window = Window(self)
 
     # --- what to ask ---------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class ToolcallSession:
     @cached_property
     def endpoints(self) -> tuple[str, ...]:
         """The models under test, each once, in however many ways it is asked; without a name those of a comparison."""
-        compared = tuple(dict.fromkeys(name for pair in self.options.compare_spec for name in pair))
+        compared = tuple(dict.fromkeys(name for pair in self.options.speculation_pairs for name in pair))
         return self.options.models or compared or (tuple(self.request.models) if self.options.models_file else ())
 
     def check(self) -> None:
@@ -108,7 +108,7 @@ class ToolcallSession:
             self.request.check(model)
         if self.options.judge:
             self.request.check(self.options.judge)
-        for model in (name for pair in self.options.compare_spec for name in pair):
+        for model in (name for pair in self.options.speculation_pairs for name in pair):
             self.request.check(model)
         _ = self.asking.resumed_from
         from pytest_toolcall.plugin.outputs import check_outputs
@@ -124,7 +124,7 @@ class ToolcallSession:
     @cached_property
     def toolboxes(self) -> Toolboxes:
         from pytest_toolcall.casefile import Toolboxes
-        from pytest_toolcall.judge.arguments import custom_check, register_checks
+        from pytest_toolcall.verdict.arguments import custom_check, register_checks
 
         for checks in self.config.hook.pytest_toolcall_checks(config=self.config):
             register_checks({name: custom_check(name, holds) for name, holds in (checks or {}).items()})
@@ -134,7 +134,7 @@ class ToolcallSession:
         """The case as hooks want it, with the trials and the rules that the command line asks for."""
         case = self.config.hook.pytest_toolcall_modify_case(config=self.config, case=case) or case
         if self.options.bfcl_strict:
-            from pytest_toolcall.judge.steps import judged_strictly
+            from pytest_toolcall.verdict.steps import judged_strictly
 
             case = judged_strictly(case)
         if self.options.distractors and case.kind == "steps":

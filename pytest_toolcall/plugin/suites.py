@@ -6,7 +6,7 @@ import difflib
 
 import pytest
 
-from pytest_toolcall.core.suites import shipped_suites
+from pytest_toolcall.casefile.shipped import shipped_suites
 
 
 def add_suites(config: pytest.Config) -> None:

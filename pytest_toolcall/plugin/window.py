@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_toolcall.plugin.items import CaseItem
+    from pytest_toolcall.plugin.items.case import CaseItem
     from pytest_toolcall.plugin.session import ToolcallSession
 
 _AHEAD = 64
@@ -73,7 +73,7 @@ class Window:
                     keep_started_items(plugin, self._is_started)
 
     def _start(self, item: pytest.Item) -> None:
-        from pytest_toolcall.plugin.items import CaseItem
+        from pytest_toolcall.plugin.items.case import CaseItem
 
         if not isinstance(item, CaseItem) or not item.model or self._session.has_started(item.nodeid):
             return

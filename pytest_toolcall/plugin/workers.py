@@ -24,7 +24,7 @@ class Workers:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         """Keep workers supplied under ``--dist load``, where this run asks models."""
-        from pytest_toolcall.plugin.scheduling import SupplyingScheduling
+        from pytest_toolcall.plugin.compat.xdist import SupplyingScheduling
         from pytest_toolcall.plugin.session import existing_session
 
         state = existing_session(config)

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.report.conformance import compared
 from pytest_toolcall.report.kept import KeptRun, read_run
 from pytest_toolcall.report.markdown import failure, inline, table
 from pytest_toolcall.report.page import case_view, failed_trials
 from pytest_toolcall.report.run_json import RunReport
-from pytest_toolcall.report.spec import compared
 from pytest_toolcall.report.terminal import DASH, percent, seconds
 from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import ModelSummary, summarise

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_toolcall.report.terminal import DASH, aligned, printable, seconds
-from pytest_toolcall.score.perf_record import PerfReport, PointRecord, ToolCost
+from pytest_toolcall.score.point_record import PerfReport, PointRecord, ToolCost
 
 if TYPE_CHECKING:
     from pytest_toolcall.report.run_json import RunReport
@@ -27,7 +27,7 @@ def perf_lines(perf: PerfReport | None) -> list[str]:
         lines += [f"speed of {printable(model)} (seconds as p50 / p95 / p99)", *aligned(client_rows(mine)), ""]
         if any(point.server for point in mine):
             lines += ["the server's own figures (means over the point, largest seen)", *aligned(server_rows(mine)), ""]
-        lines += [*spec_lines(mine), *notes(mine)]
+        lines += [*speculation_lines(mine), *notes(mine)]
     if perf.tool_costs:
         lines += ["what tools cost", *aligned(cost_rows(perf.tool_costs)), ""]
     return lines + reasoning_lines(perf)
@@ -68,18 +68,19 @@ def server_rows(points: Sequence[PointRecord]) -> list[list[str]]:
     return rows
 
 
-def spec_lines(points: Sequence[PointRecord]) -> list[str]:
+def speculation_lines(points: Sequence[PointRecord]) -> list[str]:
     """Comparisons of speculative decoding, a line each."""
     lines = []
     for point in points:
-        spec, found = point.spec, point.figures
-        if spec is None:
+        speculation, found = point.speculation, point.figures
+        if speculation is None:
             continue
-        text = f"{_name(point)}: {printable(spec.spec)} decodes {_number(spec.speedup, 2)} times as fast as "
-        text += f"{printable(spec.base)}"
-        if spec.low is not None and spec.high is not None:
-            text += f" (95% interval {spec.low:.2f} to {spec.high:.2f}, {spec.pairs} prompts)"
-        text += f"; same output {_share(spec.same_output)}"
+        speedup = _number(speculation.speedup, 2)
+        text = f"{_name(point)}: {printable(speculation.speculative)} decodes {speedup} times as fast as "
+        text += f"{printable(speculation.base)}"
+        if speculation.low is not None and speculation.high is not None:
+            text += f" (95% interval {speculation.low:.2f} to {speculation.high:.2f}, {speculation.pairs} prompts)"
+        text += f"; same output {_share(speculation.same_output)}"
         if "acceptance_length" in found:
             text += f"; acceptance length {found['acceptance_length']:.2f}"
         if "acceptance_rate" in found:
@@ -134,7 +135,7 @@ def render_perf(report: RunReport, title: str, charts: Sequence[tuple[str, str]]
         lines += [f"## {_cell(model)}", "", "Times are p50 / p95 / p99.", "", *_table(client_rows(mine)), ""]
         if any(point.server for point in mine):
             lines += ["### The server's own figures", "", *_table(server_rows(mine)), ""]
-        lines += [f"- {_cell(line)}" for line in [*spec_lines(mine), *notes(mine)] if line]
+        lines += [f"- {_cell(line)}" for line in [*speculation_lines(mine), *notes(mine)] if line]
         lines.append("")
     if perf.tool_costs:
         lines += ["## What tools cost", "", "Against the fewest tools of the same sweep, medians.", ""]

@@ -10,7 +10,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from pytest_toolcall.report.runs import slug
-from pytest_toolcall.score.perf_record import PerfReport, PointRecord
+from pytest_toolcall.score.point_record import PerfReport, PointRecord
 
 _AXES = {
     "prompt_tokens": "prompt tokens",

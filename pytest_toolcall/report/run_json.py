@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from pytest_toolcall.score.perf_record import PerfReport
+from pytest_toolcall.score.point_record import PerfReport
 from pytest_toolcall.score.record import CaseRecord, to_json
-from pytest_toolcall.score.spec_record import SpecReport
+from pytest_toolcall.score.rule_record import ConformanceReport
 from pytest_toolcall.score.summary import ModelSummary
 
 SCHEMA: Final = "pytest-toolcall/run/1"
@@ -38,7 +38,7 @@ class RunReport(msgspec.Struct, frozen=True):
     cases: list[CaseRecord]
     missing: int = 0
     perf: PerfReport | None = None
-    spec: SpecReport | None = None
+    conformance: ConformanceReport | None = msgspec.field(default=None, name="spec")
 
 
 def write_text(path: Path, text: str, *, encoding: str = "ascii") -> str:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.contract.exchange import tool_names
-from pytest_toolcall.judge.schema import schema_problem
 from pytest_toolcall.sim.requests import RequestError
+from pytest_toolcall.verdict.contract.exchange import tool_names
+from pytest_toolcall.verdict.schema import schema_problem
 
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MOST_TOOLS = 128

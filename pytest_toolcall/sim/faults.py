@@ -11,12 +11,12 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import Argument, problems_of
-from pytest_toolcall.judge.reference import sample
-from pytest_toolcall.judge.schema import resolved
 from pytest_toolcall.sim.answers import SimAnswer, SimCall, Situation
 from pytest_toolcall.sim.near_miss import near_miss
 from pytest_toolcall.sim.planned import PlannedCall, expected_calls, planned, tools_of, wrong_in
+from pytest_toolcall.verdict.arguments import Argument, problems_of
+from pytest_toolcall.verdict.reference import sample
+from pytest_toolcall.verdict.schema import resolved
 
 SILENCE = "Thank you, I have taken note of that."
 MADE_UP = "perform_requested_action"

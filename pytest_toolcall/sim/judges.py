@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.judge.rubric import ASSERTION_TOOL, RUBRIC_TOOL, read_fenced
 from pytest_toolcall.sim.answers import SimAnswer, SimCall
 from pytest_toolcall.sim.planned import turn_text
+from pytest_toolcall.verdict.rubric import ASSERTION_TOOL, RUBRIC_TOOL, read_fenced
 
 _HEADINGS = re.compile(r"^- (.+)$", re.MULTILINE)
 

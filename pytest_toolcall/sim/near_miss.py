@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pytest_toolcall.core.cases import Check
+from pytest_toolcall.core.expectations import Check
 from pytest_toolcall.core.jsontext import Json, json_equal
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.schema import resolved, schema_faults
+from pytest_toolcall.verdict.schema import resolved, schema_faults
 
 
 def near_miss(
@@ -49,7 +49,7 @@ def _changed(
 
 def _needles(checks: Sequence[Check]) -> list[str]:
     """Texts that must stand in the value, so that the miss hits what was asked and not the wording around it."""
-    found = [check.spec for check in checks if check.name == "contains"]
+    found = [check.argument for check in checks if check.name == "contains"]
     for check in checks:
         for part in check.parts:
             found.extend(_needles(part))

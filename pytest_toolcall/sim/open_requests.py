@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_toolcall.core.jsontext import Json, dumps
-from pytest_toolcall.judge.contract.calls import wanted
 from pytest_toolcall.sim.answers import SimAnswer, SimCall
 from pytest_toolcall.sim.sampling import sample_arguments
+from pytest_toolcall.verdict.contract.calls import wanted
 
 _TEXT = "Hello, this is a simulated model that counts: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18."
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")

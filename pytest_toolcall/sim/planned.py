@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_toolcall.core.cases import Case, ExpectedCall, Step
+from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.dialogues import Dialogue, Turn
+from pytest_toolcall.core.expectations import ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import Argument, problems_of
-from pytest_toolcall.judge.reference import NoReference, right_answer, right_arguments
-from pytest_toolcall.judge.results import NoSuchResult, Result, used_value
-from pytest_toolcall.judge.tokens import has_token
 from pytest_toolcall.sim.answers import Situation
 from pytest_toolcall.sim.unsaid import carrying, from_prompt, said_instead
+from pytest_toolcall.verdict.arguments import Argument, problems_of
+from pytest_toolcall.verdict.reference import NoReference, right_answer, right_arguments
+from pytest_toolcall.verdict.tokens import has_token
+from pytest_toolcall.verdict.tool_results import NoSuchResult, Result, used_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ def _known(expected: ExpectedCall, results: Sequence[Result]) -> bool:
         for check in checks:
             if check.name == "uses":
                 try:
-                    used_value(check.spec, results)
+                    used_value(check.argument, results)
                 except NoSuchResult:
                     return False
     return True
@@ -199,7 +200,7 @@ def wrong_in(
         if only and check.name != only:
             continue
         if case.task is not None and check.name == "uses":
-            if not has_token(used_value(check.spec, results), changed.get(name)):
+            if not has_token(used_value(check.argument, results), changed.get(name)):
                 return True
         elif problems_of((check,), value):
             return True

@@ -12,7 +12,7 @@ from math import nextafter
 
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import follow
-from pytest_toolcall.judge.schema import faults_against
+from pytest_toolcall.verdict.schema import faults_against
 
 _DEEPEST = 24
 _TRIED = 64

@@ -9,8 +9,8 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tasks import SequenceStep, Task
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.schema import faults_against, resolved, schema_faults
-from pytest_toolcall.judge.tokens import has_token, numbers_in
+from pytest_toolcall.verdict.schema import faults_against, resolved, schema_faults
+from pytest_toolcall.verdict.tokens import has_token, numbers_in
 
 
 def said_instead(case: Case, task: Task) -> str:

@@ -9,12 +9,13 @@ import pytest
 
 from pytest_toolcall.casefile import load_cases, read_file
 from pytest_toolcall.core.bfcl import AST_CATEGORIES, CATEGORIES
-from pytest_toolcall.core.cases import Case, Dialect
+from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import CaseFileError
+from pytest_toolcall.core.expectations import Rules
 from pytest_toolcall.core.replies import Reply, ToolCall
-from pytest_toolcall.judge.lint import lint_case
-from pytest_toolcall.judge.reference import reference_calls
-from pytest_toolcall.judge.steps import judge_step, judged_strictly
+from pytest_toolcall.verdict.lint import lint_case
+from pytest_toolcall.verdict.reference import reference_calls
+from pytest_toolcall.verdict.steps import judge_step, judged_strictly
 from tests.bfcl_files import BOIL, FUNCTION, LAMP, OTHER, answer, question, write
 
 
@@ -40,7 +41,7 @@ def test_question_becomes_a_case_with_tools_in_json_schema(tmp_path: Path) -> No
     assert tool.parameters["type"] == "object"
     assert tool.properties["litres"] == {"type": "number", "description": "How much."}
     assert tool.properties["stages"]["items"] == {"type": "object", "properties": {"t": {"type": "array"}}}
-    assert case.steps[0].dialect == Dialect("bfcl", "answers", (("kettle_boil", BOIL["kettle.boil"]),))
+    assert case.steps[0].rules == Rules("bfcl", "answers", (("kettle_boil", BOIL["kettle.boil"]),))
     assert lint_case(case) == []
 
 

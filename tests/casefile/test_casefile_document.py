@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_toolcall.casefile.document import Document, fold_lines, parse_document, paused_gc
 from pytest_toolcall.casefile.reader import read_file
-from pytest_toolcall.casefile.yaml_document import read_yaml
 from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.errors import CaseFileError
 from pytest_toolcall.core.jsontext import Json, json_equal
+from pytest_toolcall.document.document import Document, fold_lines, parse_document, paused_gc
+from pytest_toolcall.document.yaml_document import read_yaml
 
 
 def document(text: str, ending: str = "yaml") -> Document:

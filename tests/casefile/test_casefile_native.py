@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from pytest_toolcall.casefile import Toolboxes, find_duplicates, load_cases, read_file
 from pytest_toolcall.casefile.export import export
 from pytest_toolcall.casefile.schema import SCHEMA_FILE, case_file_schema, schema_text
-from pytest_toolcall.core.cases import Case, Check, Source, Suite, Xfail
+from pytest_toolcall.core.cases import Case, Source, Suite, Xfail
 from pytest_toolcall.core.errors import CaseFileError, UnknownShapeError, UsageError
+from pytest_toolcall.core.expectations import Check
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.judge.arguments import CHECKS
+from pytest_toolcall.verdict.arguments import CHECKS
 
 ANSWER: Json = {"no_call": True}
 TOOLS: Json = [

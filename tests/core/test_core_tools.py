@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_toolcall.core.cases import CallSet, ExpectedCall, Step
+from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool, follow

@@ -10,7 +10,7 @@ import httpx2
 
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.endpoint import Endpoint, EndpointSettings, ExchangeKey
-from pytest_toolcall.endpoint.connections import IDLE_S, Clients
+from pytest_toolcall.endpoint.transport.connections import IDLE_S, Clients
 
 BODY = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}]}'
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(BODY) + BODY

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_toolcall.endpoint.deltas import DeltaMerger
+from pytest_toolcall.endpoint.wires.chat.deltas import DeltaMerger
 from tests.endpoint.loopback import call_delta
 
 

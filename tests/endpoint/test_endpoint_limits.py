@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from pytest_toolcall.endpoint.limits import AdaptiveLimit
+from pytest_toolcall.endpoint.transport.limits import AdaptiveLimit
 
 
 class Clock:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.replies import Reply, Usage
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.arguments import read_arguments
-from pytest_toolcall.endpoint.chat import progress, read_response
-from pytest_toolcall.endpoint.faults import Transient
-from pytest_toolcall.endpoint.recordings import RawAnswer
-from pytest_toolcall.endpoint.sse import events_of_lines
+from pytest_toolcall.endpoint.recording.lines import RawAnswer
+from pytest_toolcall.endpoint.transport.faults import Transient
+from pytest_toolcall.endpoint.transport.sse import events_of_lines
+from pytest_toolcall.endpoint.wires.arguments import read_arguments
+from pytest_toolcall.endpoint.wires.chat.answer import progress, read_response
 from tests.endpoint.loopback import call_delta, chunk, completion
 
 TOOLS = (Tool("book_room", "", {"type": "object"}), Tool("ping", "", {"type": "object"}))

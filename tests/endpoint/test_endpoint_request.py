@@ -13,9 +13,9 @@ from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint import EndpointSettings, Quirks
-from pytest_toolcall.endpoint.chat import read_response
-from pytest_toolcall.endpoint.chat_request import encode_messages, encode_request
-from pytest_toolcall.endpoint.recordings import RawAnswer
+from pytest_toolcall.endpoint.recording.lines import RawAnswer
+from pytest_toolcall.endpoint.wires.chat.answer import read_response
+from pytest_toolcall.endpoint.wires.chat.request import encode_messages, encode_request
 
 SETTINGS = EndpointSettings("n", "openai", "tiny-1", "http://localhost/v1")
 TOOL = Tool("ping", "Pings.", {"type": "object", "properties": {}})

@@ -13,11 +13,11 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.endpoint import Endpoint, EndpointSettings, ExchangeKey
+from pytest_toolcall.probe.conformance.client import ConformanceClient
 from pytest_toolcall.probe.perf.client import PerfClient
 from pytest_toolcall.probe.perf.server import Watch
-from pytest_toolcall.probe.spec.client import SpecClient
+from tests.conformance.asking import items
 from tests.endpoint.loopback import answer_events, answer_json, chunk, completion, loopback
-from tests.spec.asking import items
 
 KEY = "sk-very-secret-0002"
 GOOD = answer_json(completion(content="Yes."))
@@ -75,7 +75,7 @@ async def test_plain_http_to_this_machine_reads_no_certificates(monkeypatch: pyt
     monkeypatch.setenv("SSL_CERT_FILE", "missing.pem")
     async with loopback(GOOD) as server:
         assert (await ask(server.base_url)).reply.text == "Yes."
-        spec = SpecClient(settings(server.base_url))
+        spec = ConformanceClient(settings(server.base_url))
         item = next(item for item in items("chat") if item.expect == "answer")
         assert (await spec.ask(item)).status == 200
         await spec.aclose()

@@ -11,8 +11,8 @@ import httpx2
 
 from pytest_toolcall.casefile import read_file
 from pytest_toolcall.core.cases import Case
-from pytest_toolcall.endpoint.client import Endpoint
 from pytest_toolcall.endpoint.settings import EndpointSettings
+from pytest_toolcall.endpoint.transport.client import Endpoint
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 """The request's JSON in, status and body out; a body that is bytes is sent as it is."""

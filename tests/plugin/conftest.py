@@ -18,7 +18,7 @@ import regex  # noqa: F401
 import yaml  # noqa: F401
 
 import pytest_toolcall
-from pytest_toolcall.endpoint.client import Endpoint
+from pytest_toolcall.endpoint.transport.client import Endpoint
 
 for _module in pkgutil.walk_packages(pytest_toolcall.__path__, "pytest_toolcall."):
     if _module.name != "pytest_toolcall.__main__":

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_toolcall.core.perf import Measurement, Point, Sample, Scrape, Threshold
 from pytest_toolcall.endpoint.settings import EndpointSettings
-from pytest_toolcall.endpoint.wires import wire_named
+from pytest_toolcall.endpoint.wires.table import wire_named
 from pytest_toolcall.probe.perf.connection import Capture
 from pytest_toolcall.probe.perf.load import calibrate, measure, open_client
 from pytest_toolcall.probe.perf.prompts import Calibration, offsets, question, tool_set

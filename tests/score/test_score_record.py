@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_toolcall.core.cases import CallSet, Case, ExpectedCall, Source, Step, Suite
+from pytest_toolcall.core.cases import Case, Source, Suite
+from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply, Usage
 from pytest_toolcall.core.verdicts import CallFinding, StepVerdict, TrialVerdict

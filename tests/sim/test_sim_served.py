@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from pytest_toolcall import Case, load_cases
-from pytest_toolcall.judge.reference import reference_calls, right_answer
+from pytest_toolcall.verdict.reference import reference_calls, right_answer
 from tests.sim.served import served
 
 CORE = Path(__file__).parents[2] / "cases" / "core"

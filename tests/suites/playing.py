@@ -8,8 +8,8 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.verdicts import StepVerdict
-from pytest_toolcall.judge.results import Result
-from pytest_toolcall.judge.steps import judge_step
+from pytest_toolcall.verdict.steps import judge_step
+from pytest_toolcall.verdict.tool_results import Result
 
 
 def reply_of(turn: dict[str, Any]) -> Reply:

@@ -13,11 +13,11 @@ import pytest
 from pytest_toolcall import Case, load_cases
 from pytest_toolcall.core.dialogues import Dialogue
 from pytest_toolcall.core.verdicts import TrialVerdict
-from pytest_toolcall.judge.dialogue import text_assertion
 from pytest_toolcall.play.endpoints import Request
 from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.trials import mock_tools, open_conversation, play_trials
 from pytest_toolcall.sim.faults import FAULTS
+from pytest_toolcall.verdict.dialogue import text_assertion
 
 FOLDER = Path(__file__).parents[2] / "cases" / "behaviour"
 CASES = {case.id: replace(case, trials=1) for case in load_cases(FOLDER)}

@@ -19,11 +19,11 @@ import yaml
 from pytest_toolcall.casefile import read_file
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.verdicts import TrialVerdict
-from pytest_toolcall.judge.failures import FAILURE_MODES
-from pytest_toolcall.judge.overlays import SCHEMA_FLAGS, schema_compliance
 from pytest_toolcall.score.composite import composite
 from pytest_toolcall.score.record import CaseRecord, case_record
 from pytest_toolcall.score.summary import summarise
+from pytest_toolcall.verdict.failures import FAILURE_MODES
+from pytest_toolcall.verdict.overlays import SCHEMA_FLAGS, schema_compliance
 from tests.plugin.suite_files import run_report
 from tests.plugin.test_plugin_errors import http, server
 from tests.suites.task_playing import call, calls, play, says, simulate

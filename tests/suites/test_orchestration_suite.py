@@ -13,10 +13,10 @@ from pytest_toolcall import Case, load_cases
 from pytest_toolcall.casefile import read_file
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.verdicts import TrialVerdict
-from pytest_toolcall.judge.tokens import has_token, leaves
 from pytest_toolcall.score.composite import Composite, composite
 from pytest_toolcall.score.record import case_record
 from pytest_toolcall.sim.faults import named_arguments
+from pytest_toolcall.verdict.tokens import has_token, leaves
 from tests.suites.task_playing import call, calls, play, simulate
 
 FOLDER = Path(__file__).parents[2] / "cases" / "orchestration"
@@ -27,7 +27,7 @@ SMALLEST = {"single_tool": 20, "multi_tool": 18, "schema_compliance": 18, "error
 def uses(case: Case) -> list[str]:
     assert case.task is not None
     return [
-        check.spec
+        check.argument
         for step in case.task.sequence
         for checks in step.call.args.values()
         for check in checks

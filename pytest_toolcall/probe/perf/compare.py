@@ -14,25 +14,26 @@ from pytest_toolcall.probe.perf.server import Watch
 
 
 async def compare(
-    base: PerfClient, spec: PerfClient, point: Point, calibration: Calibration
+    base: PerfClient, speculative: PerfClient, point: Point, calibration: Calibration
 ) -> tuple[Measurement, Measurement]:
     """Measure both: request by request in turns, and who goes first changes, so that whatever else the machines do
     weighs on both alike. One request is in flight at a time; sample ``n`` of both answers the same prompt."""
     words = calibration.words(point.prompt_tokens)
     count = point.requests * point.repeats
     asked = [question(point, 1 + number, words) for number in range(-point.warmup, count)]
-    watch = Watch(spec.settings)
-    captures: dict[PerfClient, list[Capture]] = {base: [], spec: []}
-    for client in (base, spec):
+    watch = Watch(speculative.settings)
+    captures: dict[PerfClient, list[Capture]] = {base: [], speculative: []}
+    for client in (base, speculative):
         await client.adapt(asked[0].messages, asked[0].tools, {**asked[0].params, "max_tokens": SHORT})
     with quiet():
         bodies = {
-            client: [client.prepare(one.messages, one.tools, one.params) for one in asked] for client in (base, spec)
+            client: [client.prepare(one.messages, one.tools, one.params) for one in asked]
+            for client in (base, speculative)
         }
         for number in range(len(asked)):
             if number == point.warmup:
                 await watch.begin()
-            for client in (base, spec) if number % 2 else (spec, base):
+            for client in (base, speculative) if number % 2 else (speculative, base):
                 captures[client].append(await client.send(bodies[client][number], perf_counter()))
         await watch.end()
     wanted = wanted_tool(point)
@@ -41,7 +42,7 @@ async def compare(
             sample_of(capture, client.wire, one.tools, wanted)
             for one, capture in list(zip(asked, captures[client], strict=True))[point.warmup :]
         )
-        for client in (base, spec)
+        for client in (base, speculative)
     }
-    before, during, after = watch.scrapes(samples[spec][0].intended_s)
-    return Measurement((samples[base],)), Measurement((samples[spec],), before, during, after)
+    before, during, after = watch.scrapes(samples[speculative][0].intended_s)
+    return Measurement((samples[base],)), Measurement((samples[speculative],), before, during, after)

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import httpx2
 
 from pytest_toolcall.core.perf import Scrape
-from pytest_toolcall.endpoint.connections import certificates
 from pytest_toolcall.endpoint.settings import EndpointSettings
+from pytest_toolcall.endpoint.transport.connections import certificates
 
 INTERVAL_S = 1.0
 _TIMEOUT_S = 5.0

@@ -1,0 +1,1 @@
+"""Agents: a Python function or an HTTP service in place of a model."""

@@ -1,0 +1,1 @@
+"""Recorded exchanges: the line of a recording, and answers taken from one."""

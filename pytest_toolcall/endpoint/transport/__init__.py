@@ -1,0 +1,1 @@
+"""HTTP requests to an endpoint: connections, deadlines, retries, limits, streams."""

@@ -1,0 +1,93 @@
+"""Reading of members that several wire formats share. Lenient: what is not of the right type counts as absent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_toolcall.core.jsontext import Json, brief
+from pytest_toolcall.endpoint.recording.lines import RawAnswer
+from pytest_toolcall.endpoint.transport.faults import RETRYABLE_STATUS, error_message, status_error
+from pytest_toolcall.endpoint.transport.sse import Event
+
+_MALFORMED_CODE = "tool_use_failed"
+
+
+def text_of(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def count_of(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def count_in(holder: Json, name: str) -> int | None:
+    """The number of that name in a part of the usage; None where the server did not say."""
+    return count_of(holder.get(name)) if isinstance(holder, Mapping) else None
+
+
+def id_of(holder: Mapping[str, Json], name: str) -> str:
+    """The id of that name; empty where there is none. A number is taken by its digits."""
+    value = holder.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else ""
+
+
+def index_of(value: Json) -> int | None:
+    """An index as an integer; digits in a string and 0.0 are other containers of the same."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else None
+
+
+def reasoning_text(value: Json) -> str:
+    """The prose in a reasoning field, item or thinking part, whatever its shape."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(map(reasoning_text, value))
+    if isinstance(value, Mapping):
+        return "\n".join(reasoning_text(value[key]) for key in _PROSE if key in value)
+    return ""
+
+
+_PROSE = ("text", "thinking", "summary", "content")
+
+
+def event_error(event: Event) -> Json:
+    """The error that an event carries, None where it carries none."""
+    error = event.value.get("error") if isinstance(event.value, Mapping) else None
+    if error:
+        return error
+    if event.name == "error" or (isinstance(event.value, Mapping) and event.value.get("type") == "error"):
+        return event.value or event.data or "without a message"
+    return None
+
+
+def tool_use_failed(body: Json) -> str:
+    """What the model wrote, where the provider says by its error code that it failed to write a call; else empty."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    if not isinstance(error, Mapping) or error.get("code") != _MALFORMED_CODE:
+        return ""
+    written = error.get("failed_generation")
+    if isinstance(written, str) and written:
+        return written
+    return brief(written, 1000) if written else error_message(error) or _MALFORMED_CODE
+
+
+def failed_generation(answer: RawAnswer) -> str:
+    """What the model wrote, where the provider says anywhere in its answer that it failed to write a call; else empty.
+
+    Raises `EndpointError` for a status that is no answer of the model.
+    """
+    if answer.ok:
+        values = [answer.value] if answer.events is None else [event.value for event in answer.events]
+        return next(filter(None, map(tool_use_failed, values)), "")
+    malformed = tool_use_failed(answer.value)
+    if malformed and answer.status not in RETRYABLE_STATUS:
+        return malformed
+    raise status_error(answer.status, answer.value, answer.body)

@@ -1,0 +1,44 @@
+"""CTRF (Common Test Report Format): a case's figures in ``extra.toolcall`` of its test.
+
+pytest-json-ctrf 0.6 has no hook for further fields and writes ``extra`` itself. So the file that it has written is
+opened once more at the end, by what the format says and nothing else. Registered only where that plugin is there and
+asked for a report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_toolcall.plugin.figures import fields
+
+
+class CtrfFields:
+    """Hooks of the controller, with and without xdist."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
+        yield
+        results = session.config.pluginmanager.get_plugin("toolcall-results")
+        path = session.config.getoption("ctrf", None)
+        if results is not None and results.records and path:
+            problem = add_fields(Path(path), {nodeid: fields(record) for nodeid, record in results.records.items()})
+            results.problems += [problem] if problem else []
+
+
+def add_fields(path: Path, found: dict[str, dict[str, Any]]) -> str:
+    """Add the figures to the tests of a CTRF file, by their names; returns why that could not be."""
+    from pytest_toolcall.report.run_json import write_text
+
+    try:
+        document = json.loads(path.read_bytes())
+        for test in document["results"]["tests"]:
+            if test.get("name") in found:
+                test.setdefault("extra", {})["toolcall"] = found[test["name"]]
+        return write_text(path, json.dumps(document, indent=4))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        return f"no figures in the CTRF report {path}: {type(error).__name__}: {error}"

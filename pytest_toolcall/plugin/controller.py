@@ -1,0 +1,285 @@
+"""The controller's side: takes the records off the reports, with and without xdist alike, and tells the figures."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_toolcall.plugin.selection import is_case_file
+
+if TYPE_CHECKING:
+    from pytest_toolcall.play.recording import Recording
+    from pytest_toolcall.plugin.session import ToolcallSession
+    from pytest_toolcall.report.run_json import RunReport
+    from pytest_toolcall.score.point_record import PointRecord
+    from pytest_toolcall.score.record import CaseRecord
+    from pytest_toolcall.score.rule_record import RuleRecord
+    from pytest_toolcall.score.summary import ModelSummary
+
+
+class Results:
+    """Collects one record per item; aggregates and reports once, at the end."""
+
+    def __init__(self, session: ToolcallSession) -> None:
+        self.session = session
+        self.records: dict[str, CaseRecord] = {}
+        self.points: dict[str, PointRecord] = {}
+        self.rules: dict[str, RuleRecord] = {}
+        self.problems: list[str] = []
+        self.held_back: list[str] = []
+        self._recordings: dict[str, Recording] = {}
+        self.selected: int | None = None
+        self.skipped: set[str] = set()
+        self._started = datetime.now(UTC)
+        self._clock = time.perf_counter()
+        self._last = self._clock
+        self._report: RunReport | None = None
+        self._compared: list[str] = []
+
+    @pytest.hookimpl
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._clock = self._last = time.perf_counter()
+        self.selected = sum(
+            any(hasattr(item, kind) for kind in ("case", "point", "spec")) and hasattr(item, "model")
+            for item in session.items
+        )
+
+    def collected(self, nodeids: list[str]) -> None:
+        """What a worker of xdist has collected; every worker collects the same."""
+        self._clock = self._last = time.perf_counter()
+        self.selected = sum(is_case_file(nodeid) for nodeid in nodeids)
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._take_lines(report)
+        self._take_point(report)
+        self._take_rule(report)
+        text = getattr(report, "toolcall", None)
+        if text is None:
+            return
+        if text == "skipped":
+            self.skipped.add(report.nodeid)
+            return
+        from pytest_toolcall.score.record import case_record_from_json
+
+        record = case_record_from_json(text)
+        self.records[report.nodeid] = record
+        self._last = time.perf_counter()
+        self._append(text)
+        hook = self.session.config.hook.pytest_toolcall_record
+        if report.outcome != "rerun" and hook.get_hookimpls():  # type: ignore[comparison-overlap]
+            hook(config=self.session.config, record=_plain(record))
+
+    @cached_property
+    def _finished(self) -> Recording | None:
+        from pytest_toolcall.play.recording import Recording
+
+        directory = self.session.run_directory
+        return None if directory is None else Recording(directory / "cases.jsonl")
+
+    def _take_point(self, report: pytest.TestReport) -> None:
+        """A measured point. It enters no metric."""
+        text = getattr(report, "toolcall_point", None)
+        if text is not None:
+            from pytest_toolcall.score.point_record import from_json
+
+            self.points[report.nodeid] = from_json(text)
+            self._last = time.perf_counter()
+
+    def _take_rule(self, report: pytest.TestReport) -> None:
+        """A rule of conformance. It enters no metric."""
+        text = getattr(report, "toolcall_rule", None)
+        if text is not None:
+            from pytest_toolcall.score.rule_record import from_json
+
+            self.rules[report.nodeid] = from_json(text)
+            self._last = time.perf_counter()
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is something to report."""
+        return bool(self.records or self.points or self.rules)
+
+    def _take_lines(self, report: pytest.TestReport) -> None:
+        """Exchanges that a remote worker sends along, since it does not see this disk."""
+        lines = getattr(report, "toolcall_lines", None)
+        directory = self.session.run_directory
+        if lines is None or directory is None:
+            return
+        from pytest_toolcall.play.recording import Recording
+
+        worker = str(getattr(report, "worker_id", "remote"))
+        if worker not in self._recordings:
+            self._recordings[worker] = Recording(directory / f"recording-{worker}.jsonl")
+        for line in json.loads(lines):
+            self._recordings[worker].write(line)
+
+    def _append(self, text: str) -> None:
+        """A finished case goes into ``cases.jsonl`` at once; the file is written anew, in order, at the end."""
+        if self._finished is not None:
+            self._finished.append(text)
+
+    # --- the end -------------------------------------------------------------------------------------------------
+
+    def report(self) -> RunReport:
+        """The run as one value; built once."""
+        if self._report is None:
+            self._report = self._build()
+        return self._report
+
+    def _build(self) -> RunReport:
+        from pytest_toolcall import __version__
+        from pytest_toolcall.report.run_json import SCHEMA, RunReport
+        from pytest_toolcall.score.point_record import perf_report
+        from pytest_toolcall.score.rule_record import conformance_report
+        from pytest_toolcall.score.summary import summarise
+
+        records = [self.records[nodeid] for nodeid in sorted(self.records)]
+        models: dict[str, ModelSummary] = {}
+        for model in self.session.models:
+            mine = [record for record in records if record.model == model]
+            if mine:
+                models[model] = summarise(mine, simulated=_simulated(model, mine))
+        missing = 0
+        if self.selected is not None:
+            missing = max(
+                0, self.selected - len(self.records.keys() | self.points.keys() | self.rules.keys() | self.skipped)
+            )
+        return RunReport(
+            schema=SCHEMA,
+            complete=missing == 0,
+            plugin_version=__version__,
+            started=self._started.isoformat(timespec="seconds"),
+            wall_s=round(self._last - self._clock, 3),
+            suites={record.suite: record.suite_version for record in records},
+            models=models,
+            cases=records,
+            missing=missing,
+            perf=perf_report(list(self.points.values()), records),
+            conformance=conformance_report(list(self.rules.values())),
+        )
+
+    def verdict(self) -> list[str]:
+        """What makes the session fail beside failed items: too many errored cases, gates that do not hold."""
+        from pytest_toolcall.score.gates import parse_gate
+        from pytest_toolcall.score.point_record import errored_lines
+        from pytest_toolcall.score.rule_record import conformance_problems
+
+        limit = self.session.options.max_errored
+        problems = [*errored_lines(list(self.points.values())), *conformance_problems(self.report().conformance, limit)]
+        for model, summary in self.report().models.items():
+            errored, cases = summary.counts.errored, summary.counts.cases
+            if errored and errored == cases:
+                problems.append(f"{model}: every case errored, so there are no scores: {self._first_error(model)}")
+            elif errored > limit * cases:
+                problems.append(
+                    f"{model}: {errored} of {cases} cases errored, more than --toolcall-max-errored {limit:g}: "
+                    f"{self._first_error(model)}"
+                )
+            for gate in self.session.options.gates:
+                problem = parse_gate(gate).problem(summary)
+                problems += [f"{model}: gate {problem}"] if problem else []
+        return problems
+
+    def _first_error(self, model: str) -> str:
+        reasons = Counter(record.reason for record in self.report().cases if record.model == model and record.errored)
+        return reasons.most_common(1)[0][0]
+
+    def write(self) -> None:
+        """Write the run's files. What cannot be written is told, and costs nothing else."""
+        from pytest_toolcall.plugin.outputs import compared_lines, write_outputs
+        from pytest_toolcall.report.run_json import case_lines, render, write_text
+
+        report = self.report()
+        self._compared = compared_lines(self.session, report)
+        lines = case_lines(report)
+        document = render(report, lines)
+        targets = []
+        directory = self.session.run_directory if self.anything else None
+        if directory is not None:
+            one_a_line = "".join(f"{line}\n" for line in lines)
+            targets += [(directory / "run.json", document), (directory / "cases.jsonl", one_a_line)]
+        if self.session.options.json is not None:
+            targets.append((self.session.options.json, document))
+        self.problems += [problem for path, text in targets if (problem := write_text(path, text))]
+        self.problems += write_outputs(self.session, report, directory)
+        if self.session.keeping.problem:
+            self.problems.append(self.session.keeping.problem)
+        hook = self.session.config.hook.pytest_toolcall_report
+        if hook.get_hookimpls():
+            hook(config=self.session.config, report=_plain(report))
+
+    def _errored(self) -> list[str]:
+        """Why cases were errored, one line for each reason, the most frequent first."""
+        from pytest_toolcall.report.terminal import printable
+
+        reasons = Counter((record.model, record.reason) for record in self.report().cases if record.errored)
+        lines = [
+            f"{printable(model)}: errored, {count}x: {printable(why)}" for (model, why), count in reasons.most_common(8)
+        ]
+        return lines + ([f"and {len(reasons) - 8} further reasons"] if len(reasons) > 8 else [])
+
+    def terminal(self, writer: Any) -> None:
+        """Print the table and everything a reader has to know beside it."""
+        from pytest_toolcall.report.bfcl import bfcl_lines
+        from pytest_toolcall.report.conformance import conformance_lines
+        from pytest_toolcall.report.perf import perf_lines
+        from pytest_toolcall.report.streams import stream_lines
+        from pytest_toolcall.report.terminal import metric_table, printable
+
+        report = self.report()
+        writer.section("tool calls", sep="=")
+        for line in metric_table(report.models) if report.models else ():
+            writer.line(line)
+        writer.line("")
+        for line in [*self._compared, *([""] if self._compared else [])]:
+            writer.line(line)
+        for line in bfcl_lines(report.cases):
+            writer.line(line)
+        for line in (*perf_lines(report.perf), *conformance_lines(report.conformance)):
+            writer.line(line)
+        if self.session.options.stream == "both":
+            for line in stream_lines(report.cases, self.session.models):
+                writer.line(printable(line))
+        if report.missing:
+            writer.line(f"{report.missing} selected cases have no verdict: the run is not complete", yellow=True)
+        left = self.session.left_alone
+        if left:
+            more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+            writer.line(f"left alone, since it is in no case format: {printable(left[0])}{more}")
+        for problem in [*self.session.warnings, *dict.fromkeys(self.problems)]:
+            writer.line(printable(problem), yellow=True)
+        for line in self.held_back + self.session.told()["held_back"]:
+            writer.line(printable(line), yellow=True)
+        for line in self._errored():
+            writer.line(line, yellow=True)
+        for problem in self.verdict():
+            writer.line(printable(problem), red=True)
+        directory = self.session.run_directory if self.anything else None
+        if directory is not None:
+            writer.line(f"kept in {_shown(directory, self.session.config)}")
+
+
+def _shown(path: Any, config: pytest.Config) -> str:
+    try:
+        return str(path.relative_to(config.invocation_params.dir))
+    except ValueError:
+        return str(path)
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    import msgspec
+
+    return dict(msgspec.to_builtins(record))
+
+
+def _simulated(model: str, records: list[CaseRecord]) -> bool:
+    """The model is simulated, or a recording of one that was, or every answer says that it comes from one."""
+    served = {call.model for record in records for trial in record.trials for call in trial.api_calls}
+    return model.startswith("sim:") or (bool(served) and all(name.startswith("sim:") for name in served))

@@ -1,0 +1,170 @@
+"""What a process asks with: the endpoints, each opened once, with their limits, the budget, and a run to resume."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.plugin.options import Options
+
+if TYPE_CHECKING:
+    from pytest_toolcall.core.cases import Case
+    from pytest_toolcall.endpoint import Provider, ReplayEndpoint
+    from pytest_toolcall.endpoint.transport.limits import AdaptiveLimit
+    from pytest_toolcall.play.endpoints import Request
+    from pytest_toolcall.play.guard import Budget, Guarded, Tally
+    from pytest_toolcall.play.runner import Runner
+
+
+class Asking:
+    """Endpoints by model name. Under xdist every limit is shared out among the workers (``worker``, as in `Keeping`).
+
+    ``cases`` is the list that collection fills: simulated models answer from it, and the most patient dialogue says how
+    long to wait.
+    """
+
+    def __init__(self, config: pytest.Config, options: Options, worker: dict[str, Any], cases: Sequence[Case]) -> None:
+        self.config, self.options, self.worker, self.cases = config, options, worker, cases
+        self._endpoints: dict[str, Guarded] = {}
+        self._limits: dict[str, AdaptiveLimit] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def request(self) -> Request:
+        from pytest_toolcall.endpoint import parse_param, read_models_file
+        from pytest_toolcall.play.endpoints import Request
+
+        options = self.options
+        return Request(
+            directory=self.config.invocation_params.dir,
+            environ=os.environ,
+            models=read_models_file(options.models_file) if options.models_file else {},
+            base_url=options.base_url,
+            params=dict(map(parse_param, options.params)),
+            providers=self._providers(),
+            stream=options.stream,
+            wire=options.wire,
+            timeout_s=options.timeout_s,
+        )
+
+    def _providers(self) -> dict[str, Provider]:
+        """The provider table with the rows that hooks add; a hook may replace a built-in row."""
+        from pytest_toolcall.endpoint import Provider, Quirks, builtin_providers
+
+        table = dict(builtin_providers())
+        for rows in self.config.hook.pytest_toolcall_providers(config=self.config):
+            for name, row in (rows or {}).items():
+                if not isinstance(row.get("base_url"), str):
+                    raise UsageError(f"pytest_toolcall_providers: provider {name!r} needs a base_url")
+                table[name] = Provider(
+                    name=name,
+                    base_url=row["base_url"],
+                    key=row.get("key", ""),
+                    wire=row.get("wire", "chat"),
+                    quirks=Quirks.read(row.get("quirks", {}), f"pytest_toolcall_providers: {name}"),
+                )
+        return table
+
+    @property
+    def concurrency(self) -> int:
+        """Conversations in flight in this process: the limit is shared out among xdist workers."""
+        workers = int(self.worker.get("workercount", 1))
+        position = int("".join(filter(str.isdigit, str(self.worker.get("workerid", "gw0")))) or 0)
+        share, rest = divmod(self.options.concurrency, workers)
+        return max(1, share + (position < rest))
+
+    @cached_property
+    def runner(self) -> Runner:
+        from pytest_toolcall.play.runner import Runner
+
+        return Runner(self.concurrency)
+
+    @cached_property
+    def tally(self) -> Tally:
+        from pytest_toolcall.play.guard import Tally
+
+        return Tally()
+
+    @cached_property
+    def _budget(self) -> Budget:
+        """Under xdist each worker has its share, since none knows what the others spend."""
+        from pytest_toolcall.play.guard import Budget
+
+        limit = self.options.max_cost_usd
+        return Budget(None if limit is None else limit / int(self.worker.get("workercount", 1)))
+
+    def endpoint(self, model: str) -> Guarded:
+        """The endpoint of a model, opened once."""
+        with self._lock:
+            if model not in self._endpoints:
+                self._endpoints[model] = self._open(model)
+            return self._endpoints[model]
+
+    def _open(self, model: str) -> Guarded:
+        from pytest_toolcall.endpoint.transport.limits import AdaptiveLimit
+        from pytest_toolcall.play.guard import Guarded
+
+        rpm = self.options.rpm
+        workers = int(self.worker.get("workercount", 1))
+        limit = AdaptiveLimit(self.concurrency, per_minute=rpm / workers if rpm else None)
+        self._limits[model] = limit
+        return Guarded(
+            replace(self.request, timeout_s=self._patience_s).open(model, self.cases, limit),
+            tally=self.tally,
+            budget=self._budget,
+            resumed=self._resumed(model),
+        )
+
+    @property
+    def _patience_s(self) -> float:
+        """Seconds for one answer: what the command line says, else enough for the most patient dialogue."""
+        asked = [case.dialogue.timeout_s for case in self.cases if case.dialogue is not None]
+        return self.options.timeout_s if self.options.timeout_given else max([self.options.timeout_s, *asked])
+
+    def _resumed(self, model: str) -> ReplayEndpoint | None:
+        """What the run that is resumed has recorded of a model; a judge's exchanges belong to the model it judged."""
+        path = self.resumed_from
+        if path is None or model.startswith("replay:"):
+            return None
+        from pytest_toolcall.endpoint import ReplayEndpoint
+
+        recorded = ReplayEndpoint.models_in(path)
+        is_judge = model == self.options.judge and model not in recorded and self.options.models
+        tested = self.options.models[0] if is_judge else model
+        return ReplayEndpoint(path, model=tested, name=model) if tested in recorded else None
+
+    @cached_property
+    def resumed_from(self) -> Path | None:
+        """The recording that is resumed. The controller finds it before this run has one of its own, which ``latest``
+        would otherwise name."""
+        if "toolcall_resume" in self.worker:
+            return Path(self.worker["toolcall_resume"])
+        if not self.options.resume:
+            return None
+        from pytest_toolcall.report.runs import find_recording
+
+        return find_recording(self.options.resume, self.options.reports, self.config.invocation_params.dir)
+
+    def held_back(self) -> int:
+        """How often endpoints said that they are busy."""
+        return sum(limit.held_back.overloads for limit in self._limits.values())
+
+    def held_back_lines(self) -> list[str]:
+        """One line for each model that was held back."""
+        return [
+            f"{model}: held back {limit.held_back.overloads} times, down to {limit.held_back.lowest} at once"
+            for model, limit in self._limits.items()
+            if limit.held_back.overloads
+        ]
+
+    def opened(self) -> list[Guarded]:
+        """Every endpoint that was opened."""
+        return list(self._endpoints.values())

@@ -1,0 +1,1 @@
+"""Cases, points and rules as pytest items."""

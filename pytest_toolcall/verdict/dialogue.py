@@ -1,0 +1,88 @@
+"""Assertions of a dialogue, and what they make of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_toolcall.core.dialogues import Assertion, AssertionFinding, Dialogue, RubricFinding
+from pytest_toolcall.core.jsontext import brief
+from pytest_toolcall.core.replies import Reply
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict import ecma
+from pytest_toolcall.verdict.calls import judge_calls
+from pytest_toolcall.verdict.patterns import Undecided
+from pytest_toolcall.verdict.tool_results import Result
+
+
+def text_assertion(assertion: Assertion, response: str) -> str:
+    """Why a ``contains`` or ``regex`` assertion does not hold; empty when it does."""
+    if assertion.type == "regex":
+        try:
+            if ecma.matches(assertion.value, response, ignore_case=assertion.case_insensitive):
+                return ""
+        except Undecided as fault:
+            return str(fault)
+        return f"no match of {assertion.value!r} in {brief(response)}"
+    inside, wanted = response, assertion.value
+    if assertion.case_insensitive:
+        inside, wanted = inside.casefold(), wanted.casefold()
+    return "" if wanted in inside else f"{assertion.value!r} is not in {brief(response)}"
+
+
+def calls_assertion(
+    assertion: Assertion, replies: Sequence[Reply], tools: Sequence[Tool], results: Sequence[Result]
+) -> str:
+    """Why the calls of a turn are not the wanted ones; empty when they are.
+
+    ``no_call`` wants an answer without a call; an empty one, or one that was cut off, is no answer.
+    """
+    malformed = next((reply.malformed for reply in replies if reply.malformed), "")
+    if malformed:
+        return f"the provider says that the model failed to write a call: {malformed}"
+    reason = judge_calls([call for reply in replies for call in reply.calls], assertion.calls, tools, results).reason
+    if reason or assertion.type == "calls" or not replies:
+        return reason
+    if not any(reply.text.strip() for reply in replies):
+        return "the answer is empty"
+    return "the answer is cut off" if replies[-1].cut_off else ""
+
+
+def shown(assertion: Assertion) -> str:
+    """What an assertion wants, in one line of a report."""
+    if assertion.type == "calls":
+        return " or ".join(", ".join(call.name for call in option.calls) for option in assertion.calls)
+    return "no tool call" if assertion.type == "no_call" else assertion.value
+
+
+def trial_score(assertions: Sequence[AssertionFinding], rubric: RubricFinding | None) -> float | None:
+    """The score of a trial, from 0 to 1; None where a judge could not say (third seed, "Scoring").
+
+    The weighted average of the assertions; with a rubric file half of it and half the rubric's score; a rubric without
+    assertions counts whole. Assertions without weight grade nothing.
+    """
+    if any(finding.score is None and finding.weight for finding in assertions):
+        return None
+    if rubric is not None and rubric.score is None:
+        return None
+    total = sum(finding.weight for finding in assertions)
+    average = sum(finding.weight * (finding.score or 0.0) for finding in assertions) / total if total else None
+    graded = None if rubric is None else rubric.score
+    if average is None:
+        return graded
+    return average if graded is None else (average + graded) / 2
+
+
+def trial_passes(dialogue: Dialogue, score: float) -> bool:
+    """At the threshold; sums of weights are compared without regard to the last bits."""
+    return score >= dialogue.pass_threshold - 1e-9
+
+
+def trial_reason(assertions: Sequence[AssertionFinding], rubric: RubricFinding | None, score: float) -> str:
+    """The first thing that went wrong, and the score."""
+    failed = next((finding for finding in assertions if finding.weight and not finding.score), None)
+    if failed is not None:
+        return f"turn {failed.turn + 1}, {failed.type}: {failed.reason} (score {score:.2f})"
+    missed = next((criterion for criterion in rubric.criteria if not criterion.passed), None) if rubric else None
+    if missed is not None:
+        return f"rubric, {missed.name}: {missed.explanation} (score {score:.2f})"
+    return f"score {score:.2f}"

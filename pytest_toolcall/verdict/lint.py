@@ -1,0 +1,219 @@
+"""Faults of meaning in a case: what it expects cannot come true, found before anything is sent."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_toolcall.core.cases import Case, KeyPath
+from pytest_toolcall.core.expectations import Check, ExpectedCall, Step
+from pytest_toolcall.core.jsontext import Json, brief
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict.arguments import Argument, problems_of
+from pytest_toolcall.verdict.calls import argument_findings
+from pytest_toolcall.verdict.reference import NoReference, named_value, right_answer
+from pytest_toolcall.verdict.schema import allows_null, resolved, schema_faults, schema_problem, value_faults
+from pytest_toolcall.verdict.tool_results import NoSuchResult, Result, used_value
+
+_DECLARING = (
+    "additionalProperties", "patternProperties", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "if",
+    "dependentSchemas",
+)  # fmt: skip
+"""Keywords by which a schema may declare arguments elsewhere than under its own ``properties``."""
+
+Fault = tuple[KeyPath, str]
+"""The way to the fault inside the case, and what is wrong."""
+
+
+def lint_case(case: Case) -> list[Fault]:
+    """Every fault of one case: a faulty tool schema, a call to a tool that is not offered, an expectation that the
+    tool's own schema forbids, a ``uses`` without such a result, a missing or wrong ``example`` or ``reference``.
+
+    Expectations are partial, so only the values they name are held against the schema, never required arguments that
+    they leave open.
+    """
+    faults: list[Fault] = [
+        (("tools", tool.name), f"the schema of tool {tool.name!r} is not valid JSON Schema: {problem}")
+        for tool in case.tools
+        if (problem := schema_problem(tool))
+    ]
+    if faults:
+        return faults
+    tools = {tool.name: tool for tool in case.tools}
+    earlier: list[Result] = []
+    short = len(case.steps) == 1
+    for position, step in enumerate(case.steps):
+        where: KeyPath = ("expect",) if short else ("steps", position, "expect")
+        faults.extend(_lint_step(step, where, tools, earlier))
+        earlier.extend(
+            Result(expected.name, result)
+            for option in step.alternatives
+            for expected, result in zip(option.calls, option.results, strict=False)
+        )
+    return faults
+
+
+def _lint_step(step: Step, where: KeyPath, tools: Mapping[str, Tool], earlier: Sequence[Result]) -> Iterator[Fault]:
+    for position, option in enumerate(step.alternatives):
+        inside = where if position == 0 else (*where, "alternatives", position - 1)
+        for number, expected in enumerate(option.calls):
+            yield from _lint_call(expected, (*inside, "calls", number), tools, earlier)
+    if step.text:
+        problem = problems_of(step.text, Argument(True, right_answer(step), {"type": "string"}, earlier))
+        if problem and step.reference:
+            yield ((*where[:-1], "reference"), f"the reference does not satisfy the checks of text: {problem}")
+        elif problem:
+            yield ((*where, "text"), "names no text by itself; add reference: with one right answer")
+
+
+def _lint_call(
+    expected: ExpectedCall, where: KeyPath, tools: Mapping[str, Tool], earlier: Sequence[Result]
+) -> Iterator[Fault]:
+    tool = tools.get(expected.name)
+    if tool is None:
+        near = difflib.get_close_matches(expected.name, tools, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; offered: {', '.join(tools) or 'none'}"
+        yield ((*where, "name"), f"expects a call to {expected.name!r}, which the case does not offer{hint}")
+        return
+    if not expected.additional:
+        yield from _lint_closed(expected, where, tool)
+    sound = True
+    for name, checks in expected.args.items():
+        here = (*where, "args", name)
+        faults = list(_lint_argument(name, checks, tool, earlier))
+        yield from ((here, message) for message in faults)
+        sound = sound and not faults
+        if not faults and name not in (expected.example or {}):
+            try:
+                named_value(checks, earlier)
+            except NoReference:
+                sound = False
+                yield (
+                    here,
+                    f"names no value by itself; add example: with one right set of arguments of {expected.name}",
+                )
+            except NoSuchResult:
+                pass
+    if expected.example is not None and sound:
+        yield from (((*where, "example"), message) for message in _lint_example(expected, tool, earlier))
+
+
+def _lint_closed(expected: ExpectedCall, where: KeyPath, tool: Tool) -> Iterator[Fault]:
+    for name in tool.required:
+        if name not in expected.args and not _may_be_left_out(tool, name):
+            yield ((*where, "additional"), f"forbids the argument {name!r}, which {expected.name} requires")
+
+
+def _may_be_left_out(tool: Tool, name: str) -> bool:
+    """Not required, or required of a schema by which a value can be given that means leaving it out."""
+    schema = resolved(tool, tool.property_schema(name))
+    has_default = isinstance(schema, Mapping) and "default" in schema
+    return name not in tool.required or has_default or allows_null(schema)
+
+
+def _lint_argument(name: str, checks: Sequence[Check], tool: Tool, earlier: Sequence[Result]) -> Iterator[str]:
+    declared = tool.properties
+    if declared and name not in declared and not any(map(tool.shape.get, _DECLARING)):
+        near = difflib.get_close_matches(name, declared, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(declared)}"
+        yield f"{tool.name} has no argument {name!r}{hint}"
+        return
+    schema = resolved(tool, tool.property_schema(name))
+    for check in checks:
+        yield from _lint_check(name, check, tool, schema, earlier)
+
+
+def _lint_check(name: str, check: Check, tool: Tool, schema: Json, earlier: Sequence[Result]) -> Iterator[str]:
+    if check.name == "uses":
+        try:
+            value = used_value(check.argument, earlier)
+        except NoSuchResult as error:
+            yield f"uses {check.argument}: {error}"
+        else:
+            yield from _forbidden(name, [value], tool)
+    elif check.name == "eq":
+        yield from _forbidden(name, [check.argument], tool)
+    elif check.name == "one_of":
+        yield from _forbidden(name, [value for value in check.argument if value is not None], tool)
+    elif check.name == "subset":
+        yield from _lint_subset(name, check.argument, tool, schema)
+    elif check.name in ("regex", "contains") and not _may_be(schema, "string"):
+        yield f"{check.name} wants a string, but the schema of {name!r} allows only {_kinds(schema)}"
+    elif check.name == "range" and not (_may_be(schema, "number") or _may_be(schema, "integer")):
+        yield f"range wants a number, but the schema of {name!r} allows only {_kinds(schema)}"
+    elif check.name == "absent" and not _may_be_left_out(tool, name):
+        yield f"{name!r} is required by {tool.name}, so it cannot be absent"
+    elif check.name == "any_of":
+        failed = [
+            [m for part in parts for m in _lint_check(name, part, tool, schema, earlier)] for parts in check.parts
+        ]
+        if all(failed):
+            yield failed[0][0]
+
+
+def _forbidden(name: str, values: Sequence[Json], tool: Tool) -> Iterator[str]:
+    """Values of which the tool's schema allows none; one allowed value is enough, since any may be given."""
+    messages = []
+    for value in values:
+        faults = value_faults(tool, {name: value})
+        if not faults:
+            return
+        messages.append(faults[0].message)
+    if messages:
+        yield f"the schema of {tool.name} forbids the expected value: {messages[0]}"
+
+
+def _lint_subset(name: str, spec: Json, tool: Tool, schema: Json) -> Iterator[str]:
+    wanted = "object" if isinstance(spec, dict) else "array"
+    if not _may_be(schema, wanted):
+        yield f"subset of an {wanted}, but the schema of {name!r} allows only {_kinds(schema)}"
+    elif isinstance(spec, list):
+        # One item at a time, since a partial list may well be shorter than minItems; none where its place counts.
+        for item in () if isinstance(schema, Mapping) and "prefixItems" in schema else spec:
+            faults = [fault for fault in value_faults(tool, {name: [item]}) if len(fault.path) > 1]
+            if faults:
+                yield f"the schema of {tool.name} forbids the expected item {brief(item)}: {faults[0].message}"
+    else:
+        for key, value in spec.items():
+            faults = [
+                fault
+                for fault in value_faults(tool, {name: {key: value}})
+                if fault.path[:2] == (name, key) or fault.keyword in ("additionalProperties", "propertyNames")
+            ]
+            if faults:
+                yield f"the schema of {tool.name} forbids the expected value: {faults[0].message}"
+
+
+def _lint_example(expected: ExpectedCall, tool: Tool, earlier: Sequence[Result]) -> Iterator[str]:
+    example = dict(expected.example or {})
+    for fault in schema_faults(tool, example):
+        if fault.keyword != "required" or not _left_to_results(expected, fault.message):
+            yield f"the example does not satisfy the schema of {tool.name}: {fault.message}"
+    for finding in argument_findings(expected, example, tool, earlier):
+        from_result = any(check.name == "uses" for check in expected.args.get(finding.name, ()))
+        if finding.problem and not (from_result and finding.name not in example):
+            yield f"the example does not satisfy the check of {finding.name!r}: {finding.problem}"
+
+
+def _left_to_results(expected: ExpectedCall, message: str) -> bool:
+    """A required argument may be missing from an example when an earlier result names its value."""
+    return any(
+        message.startswith(f"{name!r} ") and any(check.name == "uses" for check in checks)
+        for name, checks in expected.args.items()
+    )
+
+
+def _may_be(schema: Json, kind: str) -> bool:
+    if not isinstance(schema, Mapping):
+        return True
+    allowed = schema.get("type")
+    if allowed is None:
+        options = [*(schema.get("anyOf") or ()), *(schema.get("oneOf") or ())]
+        return not options or any(_may_be(option, kind) for option in options)
+    kinds = allowed if isinstance(allowed, list) else [allowed]
+    return kind in kinds or (kind == "integer" and "number" in kinds)
+
+
+def _kinds(schema: Json) -> str:
+    allowed = schema.get("type") if isinstance(schema, Mapping) else None
+    return ", ".join(allowed) if isinstance(allowed, list) else str(allowed or "other types")

@@ -1,0 +1,247 @@
+"""Chains: the right calls in an order the dependencies allow, values that flow, and a stop at the right turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_toolcall.core.expectations import Check, ExpectedCall
+from pytest_toolcall.core.jsontext import Json, brief
+from pytest_toolcall.core.tasks import MockedCall, SequenceStep, Task, TaskTurn
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict.arguments import problems_of
+from pytest_toolcall.verdict.calls import argument
+from pytest_toolcall.verdict.matching import maximum_matching
+from pytest_toolcall.verdict.tokens import has_token
+from pytest_toolcall.verdict.tool_results import NoSuchResult, Result, used_tool, used_value
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedCall:
+    """A call and the turn it was made in, counted from 0."""
+
+    turn: int
+    call: MockedCall
+
+
+@dataclass(frozen=True, slots=True)
+class Orchestration:
+    """The three parts of a chain; ``data_flow_correct`` is None where the task lets no value flow.
+
+    ``matched[i]`` is the call that answers needed step i, and ``right[i]`` says that its literal arguments are right.
+    ``order_problem``, ``wrong_value`` and ``flow_problem`` say what is wrong with the calls that were made; empty where
+    nothing is.
+    """
+
+    orchestration_correct: bool
+    data_flow_correct: bool | None
+    turns_correct: bool
+    matched: tuple[PlacedCall | None, ...]
+    right: tuple[bool, ...] = ()
+    wrong_value: str = ""
+    flow_problem: str = ""
+    order_problem: str = ""
+
+    @property
+    def multi_score(self) -> float:
+        flows = self.data_flow_correct is not False
+        return float(self.orchestration_correct and flows and self.turns_correct)
+
+
+def orchestrate(task: Task, turns: Sequence[TaskTurn], tools: Sequence[Tool], *, stopped: bool) -> Orchestration:
+    """Judge a finished chain. ``stopped``: the model ended it by answering without a call.
+
+    Calls of the chain's tools that an injected error answered are set aside: they are attempts, and whether their retry
+    was right is judged by `recovery`. Every other call must answer one needed step.
+    """
+    placed = [PlacedCall(number, call) for number, turn in enumerate(turns) for call in turn.results]
+    effective = effective_calls(task, placed)
+    by_name = {tool.name: tool for tool in tools}
+    needed = task.needed
+    complete, matched = _match(needed, effective, by_name)
+    order_problem = _order_problem(task, matched, effective) if complete else _names_problem(needed, effective)
+    wrong_value = _wrong_value(needed, matched, by_name)
+    flow, flow_problem = _flow(task, needed, matched, effective)
+    return Orchestration(
+        orchestration_correct=not order_problem and not wrong_value,
+        data_flow_correct=flow,
+        turns_correct=_turns_correct(task, turns, stopped, placed, matched),
+        matched=tuple(matched),
+        right=tuple(
+            place is not None and not _literal_problem(step.call, place.call, by_name)
+            for step, place in zip(needed, matched, strict=True)
+        ),
+        wrong_value=wrong_value,
+        flow_problem=flow_problem,
+        order_problem=order_problem,
+    )
+
+
+def effective_calls(task: Task, placed: Sequence[PlacedCall]) -> list[PlacedCall]:
+    """The calls that count, the attempts set aside."""
+    chain = {step.call.name for step in task.sequence}
+    return [place for place in placed if not place.call.injected or place.call.name not in chain]
+
+
+def _is_flow(check: Check) -> bool:
+    return check.name == "uses"
+
+
+def _literal_problem(expected: ExpectedCall, call: MockedCall, tools: dict[str, Tool]) -> str:
+    for name, checks in expected.args.items():
+        literal = [check for check in checks if not _is_flow(check)]
+        problem = problems_of(literal, argument(tools.get(call.name), name, call.arguments, ()))
+        if problem and not (name == "expression" and same_expression(literal, call.arguments.get(name))):
+            return f"{call.name}.{name} {problem}"
+    return ""
+
+
+def same_expression(checks: Sequence[Check], given: Json) -> bool:
+    """An arithmetic expression may be written in other ways: the same value counts as the same expression."""
+    from pytest_toolcall.verdict.arithmetic import NotArithmetic, evaluate
+
+    if not isinstance(given, str) or not all(
+        check.name == "eq" and isinstance(check.argument, str) for check in checks
+    ):
+        return False
+    try:
+        return bool(checks) and all(evaluate(check.argument) == evaluate(given) for check in checks)
+    except NotArithmetic:
+        return False
+
+
+def _match(
+    needed: Sequence[SequenceStep], effective: Sequence[PlacedCall], tools: dict[str, Tool]
+) -> tuple[bool, list[PlacedCall | None]]:
+    """Match steps to calls: wholly right ones first, then those with the right literal values, then by name alone."""
+
+    def named(step: SequenceStep, place: PlacedCall) -> bool:
+        return step.call.name == place.call.name
+
+    def literal(step: SequenceStep, place: PlacedCall) -> bool:
+        return named(step, place) and not _literal_problem(step.call, place.call, tools)
+
+    def whole(step: SequenceStep, place: PlacedCall) -> bool:
+        return literal(step, place) and not any(_unused(step, place, effective))
+
+    columns: dict[int, int] = {}
+    for fits in (whole, literal, named):
+        rows = [row for row in range(len(needed)) if row not in columns]
+        free = [column for column in range(len(effective)) if column not in columns.values()]
+        if rows and free:
+            found = maximum_matching([[fits(needed[row], effective[column]) for column in free] for row in rows])
+            columns.update({row: free[at] for row, at in zip(rows, found, strict=True) if at is not None})
+    complete = len(columns) == len(needed) == len(effective)
+    return complete, [effective[columns[row]] if row in columns else None for row in range(len(needed))]
+
+
+def _names_problem(needed: Sequence[SequenceStep], effective: Sequence[PlacedCall]) -> str:
+    wanted = ", ".join(step.call.name for step in needed)
+    made = ", ".join(place.call.name for place in effective) or "nothing"
+    return f"called {made}, expected {wanted}"
+
+
+def _order_problem(task: Task, matched: Sequence[PlacedCall | None], effective: Sequence[PlacedCall]) -> str:
+    """``strict``: as written. Else a step must not come in a turn before a step that it depends on; calls of the same
+    turn are in no order, and a value that cannot have flown between them is a matter of the data flow."""
+    placed = [place for place in matched if place is not None]
+    if task.order == "strict":
+        at = {id(place): position for position, place in enumerate(effective)}
+        positions = [at[id(place)] for place in placed]
+        return "" if positions == sorted(positions) else "the steps were not called in their order"
+    for into, source in dependencies(task):
+        if placed[into].turn < placed[source].turn:
+            return f"{placed[into].call.name} was called before {placed[source].call.name}, which it depends on"
+    return ""
+
+
+def dependencies(task: Task) -> list[tuple[int, int]]:
+    """Which needed step depends on which earlier one, by position among the needed steps."""
+    needed = task.needed
+    found = []
+    for position, step in enumerate(needed):
+        specs = [check.argument for checks in step.call.args.values() for check in checks if _is_flow(check)]
+        for spec in specs:
+            sources = [n for n in range(position) if needed[n].call.name == used_tool(spec)]
+            if len(sources) == 1:  # of several, only the value tells which one was meant
+                found.append((position, sources[0]))
+    at = {step.number: position for position, step in enumerate(needed)}
+    found += [
+        (at[flow.into_step], at[flow.from_step]) for flow in task.flows if {flow.into_step, flow.from_step} <= at.keys()
+    ]
+    return found
+
+
+def _wrong_value(needed: Sequence[SequenceStep], matched: Sequence[PlacedCall | None], tools: dict[str, Tool]) -> str:
+    for step, place in zip(needed, matched, strict=True):
+        problem = _literal_problem(step.call, place.call, tools) if place is not None else ""
+        if problem:
+            return f"step {step.number}: {problem}"
+    return ""
+
+
+def _flow(
+    task: Task,
+    needed: Sequence[SequenceStep],
+    matched: Sequence[PlacedCall | None],
+    effective: Sequence[PlacedCall],
+) -> tuple[bool | None, str]:
+    """Whether every value that must flow did (None: none must), and what a call that was made does not carry.
+
+    A value may only be used after the turn whose result brought it: a call made in the same response cannot have it.
+    """
+    verdicts: list[bool] = []
+    problems: list[str] = []
+    for step, place in zip(needed, matched, strict=True):
+        if any(_is_flow(check) for checks in step.call.args.values() for check in checks):
+            unused = [] if place is None else list(_unused(step, place, effective))
+            verdicts.append(place is not None and not unused)
+            problems += unused
+    places = {step.number: place for step, place in zip(needed, matched, strict=True)}
+    for flow in task.flows:
+        into, source = places.get(flow.into_step), places.get(flow.from_step)
+        verdicts.append(False)
+        if into is None:
+            continue
+        if not has_token(flow.value, into.call.arguments):
+            problems.append(f"step {flow.into_step} does not carry {brief(flow.value)}")
+        elif source is None or source.turn >= into.turn:
+            problems.append(f"step {flow.into_step}: called before step {flow.from_step} had answered")
+        else:
+            verdicts[-1] = True
+    return (all(verdicts) if verdicts else None), next(iter(problems), "")
+
+
+def _unused(step: SequenceStep, place: PlacedCall, effective: Sequence[PlacedCall]) -> Iterator[str]:
+    """Values that the step must use and this call does not, or cannot have known in its turn."""
+    known = [Result(earlier.call.name, earlier.call.result) for earlier in effective if earlier.turn < place.turn]
+    for name, checks in step.call.args.items():
+        for check in checks:
+            if not _is_flow(check):
+                continue
+            try:
+                value = used_value(check.argument, known)
+            except NoSuchResult:
+                yield f"step {step.number}: called before {used_tool(check.argument)} had answered"
+                continue
+            if not has_token(value, place.call.arguments.get(name)):
+                yield f"step {step.number}: {step.call.name}.{name} does not carry {check.argument}"
+
+
+def _turns_correct(
+    task: Task,
+    turns: Sequence[TaskTurn],
+    stopped: bool,
+    placed: Sequence[PlacedCall],
+    matched: Sequence[PlacedCall | None],
+) -> bool:
+    """The model stopped by itself, within the expected turns, and called nothing after the last expected call.
+
+    A turn is a response with calls. Where more errors were met than the task counts on, each allows one turn more.
+    """
+    with_calls = sum(bool(turn.reply.calls) for turn in turns)
+    errors = len({place.turn for place in placed if place.call.injected})
+    last = max((place.turn for place in matched if place is not None), default=-1)
+    later = any(place.turn > last for place in placed)
+    allowed = max(task.expected_turns, min(task.expected_turns, len(task.needed)) + errors)
+    return stopped and not later and with_calls <= allowed

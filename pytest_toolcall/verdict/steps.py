@@ -1,0 +1,117 @@
+"""The verdict of one response in a scripted chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from pytest_toolcall.core.cases import Case, Suite
+from pytest_toolcall.core.expectations import Rules, Step
+from pytest_toolcall.core.jsontext import brief
+from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.core.verdicts import CallComparison, StepVerdict
+from pytest_toolcall.verdict.arguments import Argument, describe, problems_of
+from pytest_toolcall.verdict.bfcl import NAME as BFCL
+from pytest_toolcall.verdict.bfcl import compare_bfcl, judge_bfcl
+from pytest_toolcall.verdict.calls import CallsVerdict, call_findings, judge_calls
+from pytest_toolcall.verdict.failures import step_failure
+from pytest_toolcall.verdict.schema_only import NAME as SCHEMA_ONLY
+from pytest_toolcall.verdict.schema_only import judge_schema_only
+from pytest_toolcall.verdict.tool_results import Result
+
+
+class Judging(NamedTuple):
+    """How a rules judges the calls of one response; text is not its business. ``compare`` is for a failed one."""
+
+    judge: Callable[[Rules, Sequence[ToolCall], Sequence[Tool]], CallsVerdict]
+    compare: Callable[[Rules, Sequence[ToolCall], Sequence[Tool]], tuple[CallComparison, ...]]
+
+
+_JUDGED_BY: Mapping[str, Judging] = {
+    BFCL: Judging(judge_bfcl, compare_bfcl),
+    SCHEMA_ONLY: Judging(judge_schema_only, lambda *_: ()),
+}
+"""Rules of somebody else's, by the name that a step calls them."""
+
+
+def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequence[Result] = ()) -> StepVerdict:
+    """Judge one response.
+
+    A call step passes by `judge_calls`. A no-call step passes when the model *completed an answer* without a call: an
+    empty completion, one cut off by the output limit and one withheld by a content filter are no answers. That departs
+    from the published suite, which passes them; see ``docs/metrics.md``. A step with a rules passes by the rules of
+    that rules alone, unless it asks to be judged strictly.
+    """
+    rules = step.rules
+    dissent = ""
+    if rules is None:
+        verdict, passed, reason = _native(step, reply, tools, results)
+    else:
+        judging = _JUDGED_BY[rules.name]
+        verdict = judging.judge(rules, reply.calls, tools)
+        passed, reason = verdict.passed, verdict.reason
+        if rules.strict:
+            other, (verdict, passed, reason) = verdict, _native(step, reply, tools, results)
+            dissent = "" if other.passed == passed else f"{rules.name} passes it" if other.passed else other.reason
+        elif not passed:
+            verdict = replace(verdict, comparison=judging.compare(rules, reply.calls, tools))
+    remarks = list(reply.remarks)
+    if reply.outcome == "no_call" and not reply.text.strip():
+        remarks.append("empty_answer")
+    return StepVerdict(
+        outcome=reply.outcome,
+        passed=passed,
+        reason="" if passed else reason,
+        names_match=verdict.names_match and not reply.malformed,
+        chosen=verdict.chosen,
+        answers=verdict.answers,
+        calls=call_findings(reply.calls, tools),
+        comparison=verdict.comparison,
+        failure_mode="" if passed else step_failure(step, reply, verdict, tools, after_results=bool(results)),
+        remarks=tuple(dict.fromkeys(remarks)),
+        text=reply.text,
+        finish_reason=reply.finish_reason,
+        dissent=dissent,
+    )
+
+
+def _native(
+    step: Step, reply: Reply, tools: Sequence[Tool], results: Sequence[Result]
+) -> tuple[CallsVerdict, bool, str]:
+    """The verdict on the calls; whether the response as a whole passes; if not, why."""
+    verdict = judge_calls(reply.calls, step.alternatives, tools, results)
+    passed = verdict.passed and reply.outcome != "malformed"
+    reason = reply.malformed and f"the provider could not read the model's call: {brief(reply.malformed)}"
+    reason = reason or verdict.reason
+    if passed and reply.outcome == "no_call":  # also where every expected call is optional
+        reason = _unfinished(reply) or _text_problem(step, reply, results)
+        passed = not reason
+    return verdict, passed, reason
+
+
+def judged_strictly(case: Case) -> Case:
+    """The case judged by native rules in place of its rules. The suite's version tells, since scores by other rules
+    are no longer comparable."""
+    if not any(step.rules is not None and step.rules.name == BFCL for step in case.steps):
+        return case
+    steps = (
+        replace(step, rules=replace(step.rules, strict=True)) if step.rules is not None else step for step in case.steps
+    )
+    return replace(case, suite=Suite(case.suite.name, f"{case.suite.version}+strict"), steps=tuple(steps))
+
+
+def _unfinished(reply: Reply) -> str:
+    if not reply.text.strip():
+        return "the answer is empty" + (" (withheld by a content filter)" if "filtered" in reply.remarks else "")
+    if reply.cut_off:
+        return "the answer is cut off at the output limit"
+    if "filtered" in reply.remarks:
+        return "the answer is withheld by a content filter"
+    return ""
+
+
+def _text_problem(step: Step, reply: Reply, results: Sequence[Result]) -> str:
+    problem = problems_of(step.text, Argument(True, reply.text, {"type": "string"}, results))
+    return f"the answer {problem}, expected {describe(step.text)}" if problem else ""
