@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.casefile import load_cases as load_cases
     from pytest_toolcall.core.cases import Case as Case
     from pytest_toolcall.core.cases import Suite as Suite
-    from pytest_toolcall.core.errors import CaseFileError as CaseFileError
+    from pytest_toolcall.core.errors import DocumentError as DocumentError
     from pytest_toolcall.core.errors import EndpointError as EndpointError
     from pytest_toolcall.core.errors import JudgeFailed as JudgeFailed
     from pytest_toolcall.core.errors import UsageError as UsageError
@@ -37,8 +37,8 @@ _EXPORTS = {
     "CallSet": "core.expectations",
     "CallsVerdict": "verdict.calls",
     "Case": "core.cases",
-    "CaseFileError": "core.errors",
     "Check": "core.expectations",
+    "DocumentError": "core.errors",
     "EndpointError": "core.errors",
     "Exchange": "core.replies",
     "ExpectedCall": "core.expectations",
@@ -61,8 +61,8 @@ __all__ = [
     "CallSet",
     "CallsVerdict",
     "Case",
-    "CaseFileError",
     "Check",
+    "DocumentError",
     "EndpointError",
     "Exchange",
     "ExpectedCall",

@@ -18,13 +18,14 @@ from pytest_toolcall.casefile.bfcl_answers import native_calls
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.bfcl import AST_CATEGORIES, CATEGORIES, SUITE_PREFIX
 from pytest_toolcall.core.cases import Case, Source, Suite
-from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.document.document import Document, one_line, parse_document
 from pytest_toolcall.document.problems import nearest
+from pytest_toolcall.document.reading import parse_document
+from pytest_toolcall.document.values import Document, one_line
 from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.bfcl import ANSWERS, IRRELEVANCE, NAME, RELEVANCE, Answer, reference_fault
 
@@ -47,20 +48,20 @@ def read(
 ) -> tuple[Sequence[Case], Sequence[Problem]]:
     """A file with BFCL's keys under another name: its category cannot be known."""
     message = "looks like BFCL questions; the file must keep its name, BFCL_v4_<category>.json, which says the category"
-    raise CaseFileError([Problem(document.path, document.line(), message)])
+    raise DocumentError([Problem(document.path, document.line(), message)])
 
 
 def read_path(path: Path) -> tuple[Sequence[Case], Sequence[Problem]]:
     """The cases of a question file, and warnings of those that their own reference cannot pass.
 
-    A file of possible answers holds no cases. Raises `CaseFileError` with every problem of questions and answers.
+    A file of possible answers holds no cases. Raises `DocumentError` with every problem of questions and answers.
     """
     if path.parent.name == _ANSWERS_DIRECTORY:
         return (), ()
     problems: list[Problem] = []
     category = _category(path, problems)
     if not category:
-        raise CaseFileError(problems)
+        raise DocumentError(problems)
     questions = _rows(path, problems)
     answers: _Rows | None = None
     if category in AST_CATEGORIES:
@@ -75,7 +76,7 @@ def read_path(path: Path) -> tuple[Sequence[Case], Sequence[Problem]]:
     if not questions.rows and not problems:
         problems.append(Problem(path, 1, "holds no questions"))
     if problems:
-        raise CaseFileError(list(dict.fromkeys(problems)))
+        raise DocumentError(list(dict.fromkeys(problems)))
     warnings = [
         Problem(path, case.source.line, one_line(f"case {case.id}: its own answer does not pass: {fault}"))
         for case in cases
@@ -123,7 +124,7 @@ def _rows(path: Path, problems: list[Problem]) -> _Rows:
         return _Rows(b"", (), whole=False)
     try:
         document = parse_document(data, path.with_suffix(".jsonl"))
-    except CaseFileError as error:
+    except DocumentError as error:
         problems.extend(Problem(path, problem.line, problem.message) for problem in error.problems)
         return _Rows(data, tuple(_readable(data)), whole=False)
     return _Rows(data, [(document.line((position,)), row) for position, row in enumerate(document.value)])

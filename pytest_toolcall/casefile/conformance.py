@@ -14,10 +14,11 @@ from pytest_toolcall.core.cases import Case, KeyPath
 from pytest_toolcall.core.conformance import Rule, RuleRequest
 from pytest_toolcall.core.errors import Problem
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.document.document import Document, read_document
 from pytest_toolcall.document.entry import Entry
 from pytest_toolcall.document.problems import Problems, suggestion
+from pytest_toolcall.document.reading import read_document
 from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.document.values import Document
 from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.contract.rules import RULES, ContractRule
 
@@ -83,13 +84,13 @@ class ConformanceFile(Entry):
 def read(
     document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
 ) -> tuple[Sequence[Case], Sequence[Problem]]:
-    """No cases. Raises `CaseFileError` with every problem of the file."""
+    """No cases. Raises `DocumentError` with every problem of the file."""
     items_of(document)
     return (), ()
 
 
 def read_rules(path: Path) -> list[Rule]:
-    """The items of a conformance file, in its order. Raises `CaseFileError`."""
+    """The items of a conformance file, in its order. Raises `DocumentError`."""
     return items_of(read_document(path))
 
 

@@ -23,9 +23,9 @@ from pytest_toolcall.core.errors import Problem
 from pytest_toolcall.core.expectations import CallSet
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.document.document import Document
 from pytest_toolcall.document.problems import Problems
 from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.document.values import Document
 from pytest_toolcall.verdict import ecma
 from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.patterns import PatternError
@@ -37,7 +37,7 @@ _SUFFIXES = (".yaml", ".yml", ".json", ".md")
 def read(
     document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
 ) -> tuple[Sequence[Case], Sequence[Problem]]:
-    """The one case of an eval file. Raises `CaseFileError` with every problem found."""
+    """The one case of an eval file. Raises `DocumentError` with every problem found."""
     problems = Problems(document)
     entry = shaped(document.value, EvalFile, (), problems)
     tools, known = file_tools(entry.tools, problems, toolboxes)

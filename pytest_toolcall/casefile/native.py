@@ -11,13 +11,13 @@ from pytest_toolcall.casefile.steps import StepReader
 from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, read_tool
 from pytest_toolcall.casefile.types import CaseEntry, StepEntry, SuiteFile, XfailEntry
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
-from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.expectations import Step
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.document.document import Document, fold_lines
 from pytest_toolcall.document.problems import Problems, suggestion
 from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.document.values import Document, fold_lines
 from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.lint import lint_case
 
@@ -27,11 +27,11 @@ _FORBIDDEN_IN_IDS = ("::", "[", "]")
 def read(
     document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
 ) -> tuple[Sequence[Case], Sequence[Problem]]:
-    """The cases of a native file. Raises `CaseFileError` with every problem found."""
+    """The cases of a native file. Raises `DocumentError` with every problem found."""
     if document.lines:
         if "id" in document.top_keys:
             message = 'the first line must be a header without id, as in {"suite": "core", "version": "1.0.0"}'
-            raise CaseFileError([Problem(document.path, document.line(), message)])
+            raise DocumentError([Problem(document.path, document.line(), message)])
         document = fold_lines(document, "cases")
     problems = Problems(document)
     entry = shaped(document.value, SuiteFile, (), problems)

@@ -13,13 +13,14 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case, KeyPath
-from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.perf import DIMENSIONS, FIGURES, RELATIONS, REQUEST_TIMES, Dimension, Point, Threshold
-from pytest_toolcall.document.document import Document, read_document
 from pytest_toolcall.document.entry import Entry
 from pytest_toolcall.document.problems import Problems, suggestion
+from pytest_toolcall.document.reading import read_document
 from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.document.values import Document
 from pytest_toolcall.verdict.arguments import CheckKind
 
 _CONDITION = re.compile(r"\s*([a-z]\w*)\s*(<=|>=|<|>)\s*([0-9.]+(?:[eE][-+]?\d+)?)\s*(%|ms|s)?\s*")
@@ -73,13 +74,13 @@ class PerfFile(Entry):
 def read(
     document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
 ) -> tuple[Sequence[Case], Sequence[Problem]]:
-    """No cases. Raises `CaseFileError` with every problem of the file."""
+    """No cases. Raises `DocumentError` with every problem of the file."""
     points_of(document)
     return (), ()
 
 
 def read_points(path: Path) -> list[Point]:
-    """The points of a performance file, in its order. Raises `CaseFileError`."""
+    """The points of a performance file, in its order. Raises `DocumentError`."""
     return points_of(read_document(path))
 
 
@@ -192,4 +193,4 @@ def parse_threshold(text: str, known: Sequence[str] = FIGURES) -> Threshold:
     return Threshold(" ".join(text.split()), match[1], match[2], bound)
 
 
-__all__ = ["CaseFileError", "PerfFile", "SweepEntry", "parse_threshold", "points_of", "read", "read_points"]
+__all__ = ["DocumentError", "PerfFile", "SweepEntry", "parse_threshold", "points_of", "read", "read_points"]

@@ -11,13 +11,14 @@ from typing import cast
 
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case
-from pytest_toolcall.core.errors import CaseFileError, Problem, UnknownShapeError
-from pytest_toolcall.document.document import SUFFIXES, Document, one_line, paused_gc, read_document
+from pytest_toolcall.core.errors import DocumentError, Problem, UnknownShapeError
 from pytest_toolcall.document.problems import suggestion
+from pytest_toolcall.document.reading import SUFFIXES, paused_gc, read_document
+from pytest_toolcall.document.values import Document, one_line
 from pytest_toolcall.verdict.arguments import CheckKind
 
 Read = Callable[..., tuple[Sequence[Case], Sequence[Problem]]]
-"""``read(document, *, checks, toolboxes)``: cases and warnings, or `CaseFileError` with every problem."""
+"""``read(document, *, checks, toolboxes)``: cases and warnings, or `DocumentError` with every problem."""
 
 ReadPath = Callable[[Path], tuple[Sequence[Case], Sequence[Problem]]]
 
@@ -88,7 +89,7 @@ def read_file(
     """Read one case file.
 
     ``checks`` are the known argument checks (default: all that are registered). Pass the same ``toolboxes`` for every
-    file of a session, so that they share tools. Raises `CaseFileError` with every problem of the file, and
+    file of a session, so that they share tools. Raises `DocumentError` with every problem of the file, and
     `UnknownShapeError` for a file that is in no case format.
     """
     with paused_gc():
@@ -132,7 +133,7 @@ def find_duplicates(cases: Iterable[Case]) -> list[Problem]:
 def load_cases(path: str | Path, *, checks: Mapping[str, CheckKind] | None = None) -> list[Case]:
     """The cases of a file, or of all case files under a directory.
 
-    In a directory, files in no case format are left out. Raises `CaseFileError` with the problems of all files.
+    In a directory, files in no case format are left out. Raises `DocumentError` with the problems of all files.
     """
     root = Path(path)
     named = not root.is_dir()
@@ -150,9 +151,9 @@ def load_cases(path: str | Path, *, checks: Mapping[str, CheckKind] | None = Non
         except UnknownShapeError:
             if named:
                 raise
-        except CaseFileError as error:
+        except DocumentError as error:
             problems.update(dict.fromkeys(error.problems))
     problems.update(dict.fromkeys(find_duplicates(cases)))
     if problems:
-        raise CaseFileError([*problems])
+        raise DocumentError([*problems])
     return cases

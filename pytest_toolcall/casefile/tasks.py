@@ -19,9 +19,9 @@ from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tasks import Category, SequenceStep, Strategy, Task
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.document.document import Document
 from pytest_toolcall.document.problems import Problems, suggestion
 from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.document.values import Document
 from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.task_lint import lint_task, lint_twins
 
@@ -43,7 +43,7 @@ def read(
 ) -> tuple[Sequence[Case], Sequence[Problem]]:
     """The cases of a task file, and warnings of what its tasks ask for and cannot be passed.
 
-    Raises `CaseFileError` with every problem found.
+    Raises `DocumentError` with every problem found.
     """
     problems = Problems(document, "tasks", "task")
     entry = shaped(without_nulls(document.value), TaskFile, (), problems)

@@ -12,12 +12,13 @@ from msgspec import UNSET
 
 from pytest_toolcall.casefile.types import FlatTool, OpenAITool, ToolboxFile
 from pytest_toolcall.core.cases import Case, KeyPath
-from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.document.document import Document, read_document
 from pytest_toolcall.document.problems import Problems
+from pytest_toolcall.document.reading import read_document
 from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.document.values import Document
 from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.schema import schema_problem
 
@@ -84,12 +85,12 @@ class Toolboxes:
 def _read_toolbox(path: Path) -> Toolbox:
     try:
         return Toolbox(toolbox_tools(read_document(path)))
-    except CaseFileError as error:
+    except DocumentError as error:
         return Toolbox({}, error.problems)
 
 
 def toolbox_tools(document: Document) -> Mapping[str, Tool]:
-    """The tools of a toolbox file. Raises `CaseFileError`."""
+    """The tools of a toolbox file. Raises `DocumentError`."""
     problems = Problems(document)
     if isinstance(document.value, dict) and "cases" in document.value:
         problems.add(("cases",), "is a case file and cannot serve as a toolbox, which has tools and no cases")

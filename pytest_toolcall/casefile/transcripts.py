@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case, Source, Suite
-from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.transcripts import transcript_case
-from pytest_toolcall.document.document import Document, one_line
+from pytest_toolcall.document.values import Document, one_line
 from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.schema_only import NAME
 
@@ -30,7 +30,7 @@ _PARAMS = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "tool_
 def read(
     document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
 ) -> tuple[Sequence[Case], Sequence[Problem]]:
-    """The cases of a file of transcripts. Raises `CaseFileError` with every problem found."""
+    """The cases of a file of transcripts. Raises `DocumentError` with every problem found."""
     lines = document.value if document.lines else [document.value]
     suite = Suite(document.path.stem, hashlib.sha256(document.path.read_bytes()).hexdigest()[:12])
     cases, problems = [], []
@@ -41,7 +41,7 @@ def read(
         except _LineFault as fault:
             problems.append(Problem(document.path, number, one_line(str(fault))))
     if problems:
-        raise CaseFileError(problems)
+        raise DocumentError(problems)
     return cases, ()
 
 

@@ -11,7 +11,7 @@ from socket import IPPROTO_TCP, TCP_NODELAY
 
 from pytest_toolcall import __version__
 from pytest_toolcall.core.cases import Case
-from pytest_toolcall.core.errors import CaseFileError, Problem, ToolcallError, UsageError
+from pytest_toolcall.core.errors import DocumentError, Problem, ToolcallError, UsageError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _cases(paths: Sequence[Path]) -> list[Case]:
-    """The cases under the paths. Raises `UsageError` or `CaseFileError`."""
+    """The cases under the paths. Raises `UsageError` or `DocumentError`."""
     from pytest_toolcall.casefile import find_duplicates, load_cases
 
     cases: list[Case] = []
@@ -61,11 +61,11 @@ def _cases(paths: Sequence[Path]) -> list[Case]:
             raise UsageError(f"{path}: no such file or directory")
         try:
             cases.extend(load_cases(path))
-        except CaseFileError as error:
+        except DocumentError as error:
             problems.extend(error.problems)
     problems.extend(find_duplicates(cases))
     if problems:
-        raise CaseFileError(problems)
+        raise DocumentError(problems)
     if not cases:
         raise UsageError(f"no cases in {', '.join(map(str, paths))}")
     return cases

@@ -16,7 +16,7 @@ class UsageError(ToolcallError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One fault in one case file. Sorts by place, so a list of them reads top to bottom."""
+    """One fault in one file. Sorts by place, so a list of them reads top to bottom."""
 
     path: Path
     line: int
@@ -26,15 +26,15 @@ class Problem:
         return f"{self.path}:{self.line}: {self.message}"
 
 
-class CaseFileError(ToolcallError):
-    """A case file cannot be used. Holds every problem found in it, not only the first."""
+class DocumentError(ToolcallError):
+    """A case file or a models file cannot be used. Holds every problem found in it, not only the first."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(sorted(problems))
         super().__init__("\n".join(map(str, self.problems)))
 
 
-class UnknownShapeError(CaseFileError):
+class UnknownShapeError(DocumentError):
     """The file is well-formed but is in none of the case formats."""
 
 

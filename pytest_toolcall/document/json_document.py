@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # absent from the stubs
 from pathlib import Path
 
-from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.document.document import (
+from pytest_toolcall.document.values import (
     MAX_DEPTH,
     Document,
     FixedPlace,
@@ -208,12 +208,12 @@ def _decode(text: str, path: Path, line: int = 1) -> Json:
         value = decoder.decode(text)
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg} (column {error.colno})"
-        raise CaseFileError([Problem(path, line + error.lineno - 1, message)]) from None
+        raise DocumentError([Problem(path, line + error.lineno - 1, message)]) from None
     except RecursionError:
         value, decoder.suspicious = None, True
     if decoder.suspicious:
         newlines = _Newlines(text)
-        raise CaseFileError(
+        raise DocumentError(
             [Problem(path, line + newlines.line(at) - 1, one_line(message)) for at, message in _faults(text)]
             or [Problem(path, line, "cannot be read as JSON")]
         )
@@ -232,7 +232,7 @@ def _is_lines(text: str) -> bool:
 
 
 def read_json(text: str, path: Path) -> Document:
-    """Read one JSON text. Raises `CaseFileError`."""
+    """Read one JSON text. Raises `DocumentError`."""
     if _is_lines(text):
         return read_lines(text, path)
     value = _decode(text, path)
@@ -242,7 +242,7 @@ def read_json(text: str, path: Path) -> Document:
 
 
 def read_lines(text: str, path: Path) -> Document:
-    """Read one JSON object per line; blank lines are skipped. Raises `CaseFileError` with the faults of all lines."""
+    """Read one JSON object per line; blank lines are skipped. Raises `DocumentError` with the faults of all lines."""
     values: list[Json] = []
     numbers: list[int] = []
     problems: list[Problem] = []
@@ -251,7 +251,7 @@ def read_lines(text: str, path: Path) -> Document:
             continue
         try:
             value = _decode(written, path, number)
-        except CaseFileError as error:
+        except DocumentError as error:
             problems.extend(error.problems)
             continue
         if not isinstance(value, dict):
@@ -259,5 +259,5 @@ def read_lines(text: str, path: Path) -> Document:
         values.append(value)
         numbers.append(number)
     if problems:
-        raise CaseFileError(problems)
+        raise DocumentError(problems)
     return Document(path, values, _LinesPlace(numbers), lines=True)

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Iterable
 
 from pytest_toolcall.core.cases import KeyPath
-from pytest_toolcall.core.errors import CaseFileError, Problem
-from pytest_toolcall.document.document import Document, one_line
+from pytest_toolcall.core.errors import DocumentError, Problem
+from pytest_toolcall.document.values import Document, one_line
 
 
 def nearest(written: str, known: Iterable[str]) -> str:
@@ -75,7 +75,7 @@ class Problems:
 
     def raise_any(self) -> None:
         if self._found:
-            raise CaseFileError([*self._found])
+            raise DocumentError([*self._found])
 
     def __bool__(self) -> bool:
         return bool(self._found)

@@ -16,17 +16,9 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from pytest_toolcall.core.errors import CaseFileError, Problem
+from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.document.document import (
-    MAX_DEPTH,
-    Document,
-    NumberError,
-    Place,
-    one_line,
-    read_float,
-    read_integer,
-)
+from pytest_toolcall.document.values import MAX_DEPTH, Document, NumberError, Place, one_line, read_float, read_integer
 
 MAX_EXPANDED = 100_000
 MAX_EXPANSION = 50
@@ -324,7 +316,7 @@ def _explain(error: yaml.YAMLError, text: str) -> tuple[int, str]:
 
 
 def read_yaml(text: str, path: Path, *, compiled: bool = True) -> Document:
-    """Read one YAML document. Raises `CaseFileError`."""
+    """Read one YAML document. Raises `DocumentError`."""
     loader = loader_class(compiled=compiled)(text)
     aliases = bool(_ALIAS.search(text) and _ANCHOR.search(text))
     try:
@@ -334,13 +326,13 @@ def read_yaml(text: str, path: Path, *, compiled: bool = True) -> Document:
         if aliases:
             _measure(root, loader.nodes)
     except _YamlFault as error:
-        raise CaseFileError([Problem(path, error.line, str(error))]) from None
+        raise DocumentError([Problem(path, error.line, str(error))]) from None
     except RecursionError:
-        raise CaseFileError([Problem(path, 1, "is nested too deeply")]) from None
+        raise DocumentError([Problem(path, 1, "is nested too deeply")]) from None
     except yaml.YAMLError as error:
-        raise CaseFileError([Problem(path, *_explain(error, text))]) from None
+        raise DocumentError([Problem(path, *_explain(error, text))]) from None
     builder = _Builder(path, aliases=aliases)
     value = builder.build(root)
     if builder.problems:
-        raise CaseFileError(builder.problems)
+        raise DocumentError(builder.problems)
     return Document(path, value, _YamlPlace(root, _line(root)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_toolcall.core.errors import CaseFileError, Problem, UnknownShapeError
+from pytest_toolcall.core.errors import DocumentError, Problem, UnknownShapeError
 
 if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
@@ -46,7 +46,7 @@ class CaseCollector(pytest.File):
                 self.toolcall.left_alone.append(self.nodeid)
                 return
             raise self._error(error) from None
-        except CaseFileError as error:
+        except DocumentError as error:
             raise self._error(error) from None
         self.toolcall.warn(read.warnings)
         if read.format == "perf":
@@ -72,7 +72,7 @@ class CaseCollector(pytest.File):
                 item.add_marker(pytest.mark.xfail(reason=known.reason, strict=known.strict))
         return item
 
-    def _error(self, error: CaseFileError) -> pytest.Collector.CollectError:
+    def _error(self, error: DocumentError) -> pytest.Collector.CollectError:
         return self.CollectError("\n".join(self._line(problem) for problem in error.problems))
 
     def _line(self, problem: Problem) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_toolcall.core.errors import CaseFileError, Problem, UsageError
+from pytest_toolcall.core.errors import DocumentError, Problem, UsageError
 from pytest_toolcall.plugin.endpoints import Asking
 from pytest_toolcall.plugin.options import Options, read_options
 from pytest_toolcall.plugin.run_store import Keeping
@@ -144,7 +144,7 @@ class ToolcallSession:
         return replace(case, trials=self.options.trials) if self.options.trials else case
 
     def claim_ids(self, cases: Sequence[Case]) -> None:
-        """Take note of the cases of one file. Raises `CaseFileError` where an id of its suite is taken already."""
+        """Take note of the cases of one file. Raises `DocumentError` where an id of its suite is taken already."""
         from pytest_toolcall.casefile import find_duplicates
 
         earlier = [
@@ -160,7 +160,7 @@ class ToolcallSession:
                 problems.append(Problem(case.source.path, 1, told))
                 break
         if problems:
-            raise CaseFileError(problems)
+            raise DocumentError(problems)
         self._ids.update({(case.suite.name, case.id): case for case in cases})
         self.cases.extend(cases)
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_toolcall.casefile import load_cases, read_file
 from pytest_toolcall.core.bfcl import AST_CATEGORIES, CATEGORIES
 from pytest_toolcall.core.cases import Case
-from pytest_toolcall.core.errors import CaseFileError
+from pytest_toolcall.core.errors import DocumentError
 from pytest_toolcall.core.expectations import Rules
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.verdict.lint import lint_case
@@ -20,7 +20,7 @@ from tests.bfcl_files import BOIL, FUNCTION, LAMP, OTHER, answer, question, writ
 
 
 def problems(path: Path) -> list[str]:
-    with pytest.raises(CaseFileError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read_file(path)
     for problem in caught.value.problems:
         assert "\n" not in problem.message

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_toolcall.casefile import read_file
-from pytest_toolcall.core.errors import CaseFileError, UnknownShapeError
+from pytest_toolcall.core.errors import DocumentError, UnknownShapeError
 
 HEAD = """\
 suite: s
@@ -363,7 +363,7 @@ FILES = [
 def test_each_problem_is_one_line_with_file_and_line(file: Broken, tmp_path: Path) -> None:
     path = tmp_path / f"file.{file.ending}"
     path.write_bytes(file.content if isinstance(file.content, bytes) else file.content.encode())
-    with pytest.raises(CaseFileError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read_file(path)
     lines = str(caught.value).split("\n")
     wanted = [f"{path}:{message}" for message in file.messages]
@@ -398,7 +398,7 @@ def test_a_file_of_unknown_shape_is_told_which_keys_are_known(
 
 @pytest.mark.parametrize("name", ["gone.yaml", "."])
 def test_a_file_that_cannot_be_read_is_one_line(name: str, tmp_path: Path) -> None:
-    with pytest.raises(CaseFileError, match=r":1: cannot be read: "):
+    with pytest.raises(DocumentError, match=r":1: cannot be read: "):
         read_file(tmp_path / name)
 
 
@@ -406,7 +406,7 @@ def test_the_faults_of_a_toolbox_are_told_with_its_own_name(tmp_path: Path) -> N
     (tmp_path / "tools.yaml").write_text("tools:\n  - name: a\n    descripton: x\n")
     path = tmp_path / "file.yaml"
     path.write_text(f"suite: s\nversion: a\ntools: tools.yaml\ncases: [{{id: a, user: u, tools: [b], {ANSWER}}}]\n")
-    with pytest.raises(CaseFileError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read_file(path)
     assert str(caught.value).split("\n") == [
         f"{path}:3: tools: the toolbox tools.yaml has errors of its own",
@@ -417,5 +417,5 @@ def test_the_faults_of_a_toolbox_are_told_with_its_own_name(tmp_path: Path) -> N
 def test_a_case_file_cannot_serve_as_a_toolbox(tmp_path: Path) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(f"suite: s\nversion: a\ntools: file.yaml\ncases: [{{id: a, user: u, {ANSWER}}}]\n")
-    with pytest.raises(CaseFileError, match="cannot serve as a toolbox"):
+    with pytest.raises(DocumentError, match="cannot serve as a toolbox"):
         read_file(path)

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_toolcall.casefile import read_file
 from pytest_toolcall.casefile.types import CallEntry, CaseEntry, Expectation, SuiteFile
-from pytest_toolcall.core.errors import CaseFileError
+from pytest_toolcall.core.errors import DocumentError
 from pytest_toolcall.verdict.arguments import CHECKS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def test_the_errors_in_the_docs_are_those_a_user_sees(folder: Path) -> None:
     [messages] = [text for language, text in BLOCKS if language == "text"]
     path = folder / "office.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(CaseFileError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read_file(path)
     assert str(caught.value).replace(str(folder), "cases").splitlines() == messages.splitlines()
 

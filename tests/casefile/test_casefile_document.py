@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.core.cases import KeyPath
-from pytest_toolcall.core.errors import CaseFileError
+from pytest_toolcall.core.errors import DocumentError
 from pytest_toolcall.core.jsontext import Json, json_equal
-from pytest_toolcall.document.document import Document, fold_lines, parse_document, paused_gc
+from pytest_toolcall.document.reading import parse_document, paused_gc
+from pytest_toolcall.document.values import Document, fold_lines
 from pytest_toolcall.document.yaml_document import read_yaml
 
 
@@ -187,7 +188,7 @@ def test_the_garbage_collector_is_as_before_after_reading_and_after_a_fault() ->
     with paused_gc():
         assert not gc.isenabled()
     document("a: 1")
-    with pytest.raises(CaseFileError):
+    with pytest.raises(DocumentError):
         document("a: [")
     assert gc.isenabled()
     gc.disable()
@@ -233,7 +234,7 @@ SNIPPETS = st.lists(
 ).map("".join)  # fmt: skip
 
 
-def check_problems(error: CaseFileError) -> None:
+def check_problems(error: DocumentError) -> None:
     assert error.problems
     assert len(set(error.problems)) == len(error.problems)
     for problem in error.problems:
@@ -256,7 +257,7 @@ def test_whatever_a_file_holds_only_case_file_errors_come_out(
         read_file(path)
         if ending == "yaml" and not compiled:
             read_yaml(content.decode(), path, compiled=False)
-    except CaseFileError as error:
+    except DocumentError as error:
         check_problems(error)
 
 
@@ -306,7 +307,7 @@ def test_whatever_a_case_file_holds_only_case_file_errors_come_out(
     path.write_text(json.dumps(value))
     try:
         read_file(path)
-    except CaseFileError as error:
+    except DocumentError as error:
         check_problems(error)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_toolcall.casefile import read_file
 from pytest_toolcall.core.cases import Case
-from pytest_toolcall.core.errors import CaseFileError
+from pytest_toolcall.core.errors import DocumentError
 
 SMALL = "name: small\nturns:\n  - content: Hi\n    assert: [{type: contains, value: hello}]\n"
 FULL = """
@@ -166,7 +166,7 @@ BROKEN = {
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_fault_is_one_line_with_its_place(fault: str, tmp_path: Path) -> None:
     text, told = BROKEN[fault]
-    with pytest.raises(CaseFileError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read(tmp_path, text)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -15,7 +15,7 @@ from pytest_toolcall.casefile import Toolboxes, find_duplicates, load_cases, rea
 from pytest_toolcall.casefile.export import export
 from pytest_toolcall.casefile.schema import SCHEMA_FILE, case_file_schema, schema_text
 from pytest_toolcall.core.cases import Case, Source, Suite, Xfail
-from pytest_toolcall.core.errors import CaseFileError, UnknownShapeError, UsageError
+from pytest_toolcall.core.errors import DocumentError, UnknownShapeError, UsageError
 from pytest_toolcall.core.expectations import Check
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
@@ -146,7 +146,7 @@ def test_a_list_of_tools_may_name_toolboxes(tmp_path: Path) -> None:
     (tmp_path / "tools.yaml").write_text("tools: [{name: x}]\n")
     [found] = read(tmp_path, suite(case(), tools=["tools.yaml", {"name": "y"}]))
     assert [tool.name for tool in found.tools] == ["x", "y"]
-    with pytest.raises(CaseFileError, match=r"two tools of the name x; the first is in tools\.yaml"):
+    with pytest.raises(DocumentError, match=r"two tools of the name x; the first is in tools\.yaml"):
         read(tmp_path, suite(case(), tools=["tools.yaml", {"name": "x"}]))
 
 
@@ -197,7 +197,7 @@ def test_load_cases_reads_a_directory_and_reports_the_problems_of_all_files(tmp_
         load_cases(tmp_path / "other.yaml")
     (tmp_path / "c.json").write_text("{")
     (tmp_path / "d.json").write_text(json.dumps(suite(case())))
-    with pytest.raises(CaseFileError) as caught:
+    with pytest.raises(DocumentError) as caught:
         load_cases(str(tmp_path))
     assert [problem.path.name for problem in caught.value.problems] == ["c.json", "d.json"]
 

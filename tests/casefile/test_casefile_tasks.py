@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_toolcall.core.errors import CaseFileError
+from pytest_toolcall.core.errors import DocumentError
 from tests.suites.written_tasks import task_file, written
 
 STOCK = {
@@ -45,7 +45,7 @@ def warnings(*tasks: dict[str, Any], **file: Any) -> list[str]:
 
 
 def errors(*tasks: dict[str, Any], **file: Any) -> str:
-    with pytest.raises(CaseFileError) as caught:
+    with pytest.raises(DocumentError) as caught:
         task_file(*tasks, **file)
     return str(caught.value)
 

@@ -10,7 +10,7 @@ from pytest_toolcall.casefile import read_file
 from pytest_toolcall.casefile.conformance import CHECKS as NAMES
 from pytest_toolcall.casefile.conformance import read_rules
 from pytest_toolcall.core.conformance import Rule
-from pytest_toolcall.core.errors import CaseFileError
+from pytest_toolcall.core.errors import DocumentError
 from pytest_toolcall.probe.conformance.checks import CHECKS
 from pytest_toolcall.sim.sampling import sample_arguments
 from pytest_toolcall.verdict.contract import RULES
@@ -97,7 +97,7 @@ def test_a_conformance_file_holds_no_cases() -> None:
 def told(tmp_path: Path, text: str) -> list[str]:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
-    with pytest.raises(CaseFileError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read_rules(path)
     return [f"{problem.line}: {problem.message}" for problem in caught.value.problems]
 

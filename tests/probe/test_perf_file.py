@@ -8,7 +8,7 @@ import pytest
 
 from pytest_toolcall import load_cases
 from pytest_toolcall.casefile.perf import parse_threshold, read_points
-from pytest_toolcall.core.errors import CaseFileError
+from pytest_toolcall.core.errors import DocumentError
 
 SHIPPED = Path(__file__).parents[2] / "cases" / "perf"
 
@@ -20,7 +20,7 @@ def points(tmp_path: Path, text: str) -> list[object]:
 
 
 def problems(tmp_path: Path, text: str) -> list[str]:
-    with pytest.raises(CaseFileError) as caught:
+    with pytest.raises(DocumentError) as caught:
         points(tmp_path, text)
     return [f"{problem.line}: {problem.message}" for problem in caught.value.problems]
 
