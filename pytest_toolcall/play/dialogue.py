@@ -19,9 +19,8 @@ from pytest_toolcall.core.dialogues import (
 from pytest_toolcall.core.errors import EndpointError, JudgeFailed
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
-from pytest_toolcall.play.conversation import Conversation, result_text
-from pytest_toolcall.play.grading import Grader
-from pytest_toolcall.play.mock_tools import MockTools
+from pytest_toolcall.play.conversation import result_text
+from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.verdict.calls import call_findings
 from pytest_toolcall.verdict.dialogue import (
     calls_assertion,
@@ -39,9 +38,7 @@ RESPONSES_A_TURN = 10
 NO_JUDGE = "needs a judge for its rubric: name one with --toolcall-judge"
 
 
-async def play_dialogue(
-    case: Case, conversation: Conversation, tools: MockTools, grader: Grader | None
-) -> TrialVerdict:
+async def play_dialogue(case: Case, trial: Trial) -> TrialVerdict:
     """Hold the conversation of one trial and grade it.
 
     Each turn goes on until a response without calls, whose calls the mock tools answer. Turns without assertions are
@@ -49,34 +46,22 @@ async def play_dialogue(
     """
     assert case.dialogue is not None
     started = time.perf_counter()
-    trial = _Trial(case, case.dialogue, conversation, tools, grader)
+    talk = _Talk(case, case.dialogue, trial)
     problem = kind = ""
-    if case.dialogue.needs_judge and grader is None:
+    if case.dialogue.needs_judge and trial.grader is None:
         problem, kind = NO_JUDGE, "judge"
     else:
         try:
-            await trial.run()
+            await talk.run()
         except EndpointError as error:
             problem, kind = str(error), error.kind
-    return trial.verdict(time.perf_counter() - started, problem, kind)
+    return talk.verdict(time.perf_counter() - started, problem, kind)
 
 
-class _Trial:
-    def __init__(
-        self,
-        case: Case,
-        dialogue: Dialogue,
-        conversation: Conversation,
-        tools: MockTools,
-        grader: Grader | None,
-    ) -> None:
-        self.case, self.dialogue, self.conversation, self.tools, self.grader = (
-            case,
-            dialogue,
-            conversation,
-            tools,
-            grader,
-        )
+class _Talk:
+    def __init__(self, case: Case, dialogue: Dialogue, trial: Trial) -> None:
+        self.case, self.dialogue = case, dialogue
+        self.conversation, self.tools, self.grader = trial.conversation, trial.tools, trial.grader
         self.steps: list[StepVerdict] = []
         self.findings: list[AssertionFinding] = []
         self.transcript: list[Line] = []

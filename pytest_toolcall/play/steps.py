@@ -10,11 +10,12 @@ from pytest_toolcall.core.expectations import Step
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.play.conversation import Conversation
 from pytest_toolcall.play.mock_tools import MockTools
+from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.verdict.steps import judge_step
 from pytest_toolcall.verdict.tool_results import Result
 
 
-async def play_steps(case: Case, conversation: Conversation, tools: MockTools) -> TrialVerdict:
+async def play_steps(case: Case, trial: Trial) -> TrialVerdict:
     """Hold the conversation of one trial.
 
     After a passing step the model's own message goes back as it came, then the scripted result of each expected call
@@ -27,7 +28,7 @@ async def play_steps(case: Case, conversation: Conversation, tools: MockTools) -
     reason = kind = ""
     for step in case.steps:
         try:
-            exchange = await conversation.ask()
+            exchange = await trial.conversation.ask()
         except EndpointError as error:
             reason, kind = str(error), error.kind
             verdicts.append(StepVerdict("errored", False, reason))
@@ -36,14 +37,14 @@ async def play_steps(case: Case, conversation: Conversation, tools: MockTools) -
         verdicts.append(verdict)
         if not verdict.passed:
             break
-        results.extend(_answer(step, verdict, conversation, tools))
+        results.extend(_answer(step, verdict, trial.conversation, trial.tools))
     last = verdicts[-1]
     passed = last.passed and len(verdicts) == len(case.steps)
     return TrialVerdict(
         outcome="errored" if kind else "passed" if passed else "failed",
         score=None if kind else float(passed),
         steps=tuple(verdicts),
-        exchanges=tuple(conversation.exchanges),
+        exchanges=tuple(trial.conversation.exchanges),
         duration_s=time.perf_counter() - started,
         reason=reason or last.reason,
         failure_modes=(last.failure_mode,) if last.failure_mode else (),

@@ -9,13 +9,12 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tasks import MockedCall, TaskTurn
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
-from pytest_toolcall.play.conversation import Conversation
-from pytest_toolcall.play.mock_tools import MockTools
+from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.verdict.calls import call_findings
 from pytest_toolcall.verdict.tasks import TaskVerdict, judge_task
 
 
-async def play_task(case: Case, conversation: Conversation, tools: MockTools) -> TrialVerdict:
+async def play_task(case: Case, trial: Trial) -> TrialVerdict:
     """Hold the conversation of one trial and judge it as a whole.
 
     A task without a sequence is one request, whose calls are answered for the record. One with a sequence goes on until
@@ -28,12 +27,12 @@ async def play_task(case: Case, conversation: Conversation, tools: MockTools) ->
     limit = case.task.turn_limit if case.task.sequence else 1
     while len(turns) < limit:
         try:
-            exchange = await conversation.ask()
+            exchange = await trial.conversation.ask()
         except EndpointError as error:
             failure = error
             break
         reply = exchange.reply
-        results = () if reply.outcome == "malformed" else _answer(reply, conversation, tools)
+        results = () if reply.outcome == "malformed" else _answer(reply, trial)
         turns.append(TaskTurn(reply, results))
         if reply.outcome != "call":
             break
@@ -41,7 +40,7 @@ async def play_task(case: Case, conversation: Conversation, tools: MockTools) ->
     if failure is not None:
         steps = (*(_step(case, turn, None) for turn in turns), StepVerdict("errored", False, str(failure)))
         return TrialVerdict(
-            "errored", None, steps, tuple(conversation.exchanges), duration, str(failure), error_kind=failure.kind
+            "errored", None, steps, tuple(trial.conversation.exchanges), duration, str(failure), error_kind=failure.kind
         )
     prompt = "\n".join(message.content for message in case.messages if message.role == "user")
     verdict = judge_task(case.task, turns, case.tools, prompt, stopped=_stopped(turns[-1].reply))
@@ -49,7 +48,7 @@ async def play_task(case: Case, conversation: Conversation, tools: MockTools) ->
         outcome="passed" if verdict.passed else "failed",
         score=verdict.score,
         steps=tuple(_step(case, turn, verdict if turn is turns[-1] else None) for turn in turns),
-        exchanges=tuple(conversation.exchanges),
+        exchanges=tuple(trial.conversation.exchanges),
         duration_s=duration,
         reason=verdict.reason,
         failure_modes=verdict.failure_modes,
@@ -62,12 +61,12 @@ def _stopped(reply: Reply) -> bool:
     return not reply.calls and bool(reply.text.strip()) and not reply.cut_off
 
 
-def _answer(reply: Reply, conversation: Conversation, tools: MockTools) -> tuple[MockedCall, ...]:
+def _answer(reply: Reply, trial: Trial) -> tuple[MockedCall, ...]:
     """Answer every call of a response, in order."""
     answered = []
     for position, call in enumerate(reply.calls):
-        result = tools.answer(call.name, call.arguments or {})
-        conversation.answer(position, result.result)
+        result = trial.tools.answer(call.name, call.arguments or {})
+        trial.conversation.answer(position, result.result)
         answered.append(result)
     return tuple(answered)
 

@@ -1,4 +1,4 @@
-"""All trials of one case, at once, each in a conversation of its own."""
+"""All trials of one case, at once, each with a conversation of its own."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.steps import play_steps
 from pytest_toolcall.play.task import play_task
+from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.sim.app import case_headers
 
-Driver = Callable[[Case, Conversation, MockTools, Grader | None], Awaitable[TrialVerdict]]
-
-_DRIVERS: Mapping[Kind, Driver] = {
-    "steps": lambda case, conversation, tools, _: play_steps(case, conversation, tools),
-    "task": lambda case, conversation, tools, _: play_task(case, conversation, tools),
+_DRIVERS: Mapping[Kind, Callable[[Case, Trial], Awaitable[TrialVerdict]]] = {
+    "steps": play_steps,
+    "task": play_task,
     "dialogue": play_dialogue,
 }
 """How each kind of case is played."""
@@ -29,24 +28,31 @@ _DRIVERS: Mapping[Kind, Driver] = {
 Slot = Callable[[], AbstractAsyncContextManager[object]]
 
 
-def open_conversation(
-    case: Case, endpoint: Asks, *, trial: int = 0, record: Record | None = None, simulated: bool = False
-) -> Conversation:
-    """The conversation of one trial, opened with the case's own messages and tools.
+def open_trial(
+    case: Case,
+    endpoint: Asks,
+    number: int = 0,
+    *,
+    grader: Grader | None = None,
+    record: Record | None = None,
+    simulated: bool = False,
+) -> Trial:
+    """One trial, its conversation opened with the case's own messages and tools.
 
     Only simulated models are told which case they are asked; a real endpoint sees nothing but the request.
     """
-    return Conversation(
+    conversation = Conversation(
         endpoint,
         tools=case.tools,
         messages=case.messages,
         params=case.params,
         case=case.id,
         suite=case.suite.name,
-        trial=trial,
+        trial=number,
         record=record,
-        headers=case_headers(case.suite.name, case.id, trial) if simulated else None,
+        headers=case_headers(case.suite.name, case.id, number) if simulated else None,
     )
+    return Trial(conversation, mock_tools(case), grader)
 
 
 def mock_tools(case: Case) -> MockTools:
@@ -69,20 +75,13 @@ def mock_tools(case: Case) -> MockTools:
     return MockTools.of(rules, functions)
 
 
-async def play_trials(
-    case: Case,
-    conversations: Sequence[Conversation],
-    tools: Sequence[MockTools],
-    slot: Slot,
-    graders: Sequence[Grader | None] = (),
-) -> tuple[TrialVerdict, ...]:
-    """Play every trial; at most as many at a time as there are free slots. ``graders``: one a trial, where needed."""
+async def play_trials(case: Case, trials: Sequence[Trial], slot: Slot) -> tuple[TrialVerdict, ...]:
+    """Play every trial; at most as many at a time as there are free slots."""
 
-    async def one(conversation: Conversation, mocks: MockTools, grader: Grader | None) -> TrialVerdict:
+    async def one(trial: Trial) -> TrialVerdict:
         async with slot():
-            return await _DRIVERS[case.kind](case, conversation, mocks, grader)
+            return await _DRIVERS[case.kind](case, trial)
 
-    asked = graders or [None] * len(conversations)
-    if len(conversations) == 1:  # no task of its own for the one trial that most cases have
-        return (await one(conversations[0], tools[0], asked[0]),)
-    return tuple(await asyncio.gather(*map(one, conversations, tools, asked)))
+    if len(trials) == 1:  # no asyncio task of its own for the one trial that most cases have
+        return (await one(trials[0]),)
+    return tuple(await asyncio.gather(*map(one, trials)))

@@ -40,7 +40,7 @@ def mock_tools(request: pytest.FixtureRequest) -> MockTools:
     from pytest_toolcall.play.mock_tools import MockTools
 
     item = _case_item(request)
-    return item.toolcall.prepared(item).tools[0] if item is not None else MockTools()
+    return item.toolcall.prepared(item).trials[0].tools if item is not None else MockTools()
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def conversation(request: pytest.FixtureRequest, toolcall_model: str, mock_tools
     """
     item = _case_item(request)
     if item is not None:
-        yield item.toolcall.prepared(item).conversations[0]
+        yield item.toolcall.prepared(item).trials[0].conversation
         return
     from pytest_toolcall.plugin.live import LiveConversation
     from pytest_toolcall.plugin.session import session_of

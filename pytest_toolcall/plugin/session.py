@@ -28,12 +28,11 @@ if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
     from pytest_toolcall.core.jsontext import Json
     from pytest_toolcall.core.verdicts import TrialVerdict
-    from pytest_toolcall.play.conversation import Conversation
     from pytest_toolcall.play.endpoints import Request
     from pytest_toolcall.play.grading import Grader
     from pytest_toolcall.play.guard import Guarded
-    from pytest_toolcall.play.mock_tools import MockTools
     from pytest_toolcall.play.runner import Runner
+    from pytest_toolcall.play.trial import Trial
     from pytest_toolcall.plugin.items.case import CaseItem
     from pytest_toolcall.plugin.live_line import LiveLine
     from pytest_toolcall.score.record import CaseRecord
@@ -55,11 +54,9 @@ def existing_session(config: pytest.Config) -> ToolcallSession | None:
 
 @dataclass(slots=True)
 class Play:
-    """One case being played, or about to be: a conversation and mock tools for each trial."""
+    """One case being played, or about to be."""
 
-    conversations: list[Conversation]
-    tools: list[MockTools]
-    graders: list[Grader | None]
+    trials: list[Trial]
     result: Future[tuple[TrialVerdict, ...]] | None = None
 
 
@@ -215,22 +212,21 @@ class ToolcallSession:
             play = self._plays.get(item.nodeid)
         if play is not None:
             return play
-        from pytest_toolcall.play.trials import mock_tools, open_conversation
+        from pytest_toolcall.play.trials import open_trial
 
         endpoint, case = self.endpoint(item.model), item.case
         play = Play(
             [
-                open_conversation(
+                open_trial(
                     case,
                     endpoint,
-                    trial=trial,
+                    number,
+                    grader=self._grader(item, number),
                     record=self.record_line,
                     simulated=endpoint.settings.simulated,
                 )
-                for trial in range(case.trials)
-            ],
-            [mock_tools(case) for _ in range(case.trials)],
-            [self._grader(item, trial) for trial in range(case.trials)],
+                for number in range(case.trials)
+            ]
         )
         with self._lock:
             return self._plays.setdefault(item.nodeid, play)
@@ -270,9 +266,7 @@ class ToolcallSession:
             from pytest_toolcall.play.trials import play_trials
 
             case, runner = item.case, self.runner
-            play.result = runner.submit(
-                lambda: play_trials(case, play.conversations, play.tools, runner.slot, play.graders)
-            )
+            play.result = runner.submit(lambda: play_trials(case, play.trials, runner.slot))
         return play
 
     def play(self, item: CaseItem, overridden: tuple[Any, Any] | None) -> tuple[CaseRecord, tuple[TrialVerdict, ...]]:
@@ -283,20 +277,20 @@ class ToolcallSession:
         from pytest_toolcall.score.record import case_record
 
         if overridden is not None:
-            play = self.prepared(item)
-            play.conversations[0], play.tools[0] = overridden
+            trials = self.prepared(item).trials
+            trials[0] = replace(trials[0], conversation=overridden[0], tools=overridden[1])
         play = self.start(item)
         assert play.result is not None
         if self.progress is not None and not play.result.done():
             self.progress.show()
         try:
-            trials = play.result.result()
+            verdicts = play.result.result()
         finally:
             self.forget(item)
         ignored = sorted(getattr(self.endpoint(item.model), "ignored_params", ()))
-        record = case_record(item.case, trials, nodeid=item.nodeid, model=item.model, ignored_params=ignored)
+        record = case_record(item.case, verdicts, nodeid=item.nodeid, model=item.model, ignored_params=ignored)
         item.stash[RECORD] = record
-        return record, trials
+        return record, verdicts
 
     def forget(self, item: CaseItem) -> None:
         """The item has had its turn, also one that was skipped or failed in its setup and never asked for its play."""

@@ -14,7 +14,7 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.verdicts import TrialVerdict
 from pytest_toolcall.play.dialogue import RESPONSES_A_TURN, play_dialogue
 from pytest_toolcall.play.grading import Grader
-from pytest_toolcall.play.trials import mock_tools, open_conversation, play_trials
+from pytest_toolcall.play.trials import open_trial, play_trials
 from pytest_toolcall.score.record import case_record
 from tests.play.endpoints import Scripted, case_of, graded, in_turn, message
 
@@ -46,7 +46,7 @@ async def played(case: Case, model: Scripted, judge: Scripted | None = None, lin
     """One trial; ``lines`` takes what the judge's recording would hold."""
     record = lines.append if lines is not None else None
     grader = Grader(judge.endpoint("judge"), case=case.id, trial=2, record=record) if judge else None
-    return await play_dialogue(case, open_conversation(case, model.endpoint()), mock_tools(case), grader)
+    return await play_dialogue(case, open_trial(case, model.endpoint(), grader=grader))
 
 
 # --- turns and tools ---------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ async def test_a_turn_that_takes_too_long_is_errored_and_says_which(tmp_path: Pa
         async def ask(self, *_: Any, **__: Any) -> Any:
             await asyncio.Event().wait()
 
-    trial = await play_dialogue(case, open_conversation(case, Slow()), mock_tools(case), None)
+    trial = await play_dialogue(case, open_trial(case, Slow()))
     assert (trial.outcome, trial.score, trial.error_kind) == ("errored", None, "timeout")
     assert trial.reason == "turn 1: no answer within 0.02 s"
 
@@ -125,9 +125,9 @@ async def test_an_endpoint_that_fails_leaves_the_trial_errored(tmp_path: Path) -
 
 async def tried(case: Case, model: Scripted) -> tuple[TrialVerdict, ...]:
     endpoint = model.endpoint()
-    talks = [open_conversation(case, endpoint, trial=number) for number in range(case.trials)]
+    trials = [open_trial(case, endpoint, number) for number in range(case.trials)]
     slots = asyncio.Semaphore(4)
-    return await play_trials(case, talks, [mock_tools(case) for _ in talks], lambda: slots)
+    return await play_trials(case, trials, lambda: slots)
 
 
 async def test_each_trial_has_its_own_conversation_and_its_own_mock_tools(tmp_path: Path) -> None:

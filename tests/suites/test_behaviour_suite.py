@@ -15,7 +15,7 @@ from pytest_toolcall.core.dialogues import Dialogue
 from pytest_toolcall.core.verdicts import TrialVerdict
 from pytest_toolcall.play.endpoints import Request
 from pytest_toolcall.play.grading import Grader
-from pytest_toolcall.play.trials import mock_tools, open_conversation, play_trials
+from pytest_toolcall.play.trials import open_trial, play_trials
 from pytest_toolcall.sim.faults import FAULTS
 from pytest_toolcall.verdict.dialogue import text_assertion
 
@@ -41,9 +41,9 @@ def played(model: str, judge: str = "judge") -> dict[str, TrialVerdict]:
         slots = asyncio.Semaphore(8)
 
         async def one(case: Case) -> TrialVerdict:
-            talk = open_conversation(case, tested, simulated=True)
             grader = Grader(grading, case=case.id) if case.id in JUDGED else None
-            (verdict,) = await play_trials(case, [talk], [mock_tools(case)], lambda: slots, [grader])
+            trial = open_trial(case, tested, grader=grader, simulated=True)
+            (verdict,) = await play_trials(case, [trial], lambda: slots)
             return verdict
 
         return list(await asyncio.gather(*map(one, cases)))
