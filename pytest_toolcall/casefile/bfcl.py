@@ -19,14 +19,13 @@ from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.bfcl import AST_CATEGORIES, CATEGORIES, SUITE_PREFIX
 from pytest_toolcall.core.cases import Case, Source, Suite
 from pytest_toolcall.core.errors import DocumentError, Problem
-from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
+from pytest_toolcall.core.expectations import CallSet, CheckKind, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import nearest
 from pytest_toolcall.document.reading import parse_document
 from pytest_toolcall.document.values import Document, one_line
-from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.bfcl import ANSWERS, IRRELEVANCE, NAME, RELEVANCE, Answer, reference_fault
 
 _ANSWERS_DIRECTORY = "possible_answer"

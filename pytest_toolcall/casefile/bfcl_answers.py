@@ -12,6 +12,9 @@ from pytest_toolcall.core.expectations import Check, ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.bfcl import Answer
+from pytest_toolcall.verdict.checks.combining import any_of
+from pytest_toolcall.verdict.checks.equality import eq, one_of
+from pytest_toolcall.verdict.checks.presence import absent
 
 _MOST_VALUES = 1024
 """Objects that one argument's lists of allowed values may be multiplied out to; the published files need 128."""
@@ -33,11 +36,11 @@ def _checks(allowed: Sequence[Json], *, required: bool) -> tuple[Check, ...]:
     values = list(islice((each for value in allowed if value != "" for each in _spelled_out(value)), _MOST_VALUES))
     may_be_left_out = "" in allowed and not required
     if not values:
-        return (Check("absent", True),) if may_be_left_out else (Check("eq", ""),)
+        return (Check(absent, True),) if may_be_left_out else (Check(eq, ""),)
     if not may_be_left_out:
-        return (Check("eq", values[0]) if len(values) == 1 else Check("one_of", values),)
-    parts = ((Check("one_of", values),), (Check("absent", True),))
-    return (Check("any_of", [{"one_of": values}, {"absent": True}], parts),)
+        return (Check(eq, values[0]) if len(values) == 1 else Check(one_of, values),)
+    parts = ((Check(one_of, values),), (Check(absent, True),))
+    return (Check(any_of, [{"one_of": values}, {"absent": True}], parts),)
 
 
 def _spelled_out(value: Json) -> Iterator[Json]:

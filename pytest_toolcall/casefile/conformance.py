@@ -13,13 +13,13 @@ from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case, KeyPath
 from pytest_toolcall.core.conformance import Rule, RuleRequest
 from pytest_toolcall.core.errors import Problem
+from pytest_toolcall.core.expectations import CheckKind
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.document.entry import Entry
 from pytest_toolcall.document.problems import Problems, suggestion
 from pytest_toolcall.document.reading import read_document
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
-from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.contract.rules import RULES, ContractRule
 
 _NAME = re.compile(r"[A-Za-z_$][\w.$-]*")

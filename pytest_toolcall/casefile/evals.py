@@ -20,14 +20,13 @@ from pytest_toolcall.casefile.types import CallSetEntry
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite
 from pytest_toolcall.core.dialogues import Assertion, Dialogue, Rubric, Turn
 from pytest_toolcall.core.errors import Problem
-from pytest_toolcall.core.expectations import CallSet
+from pytest_toolcall.core.expectations import CallSet, CheckKind
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
 from pytest_toolcall.verdict import ecma
-from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.patterns import PatternError
 from pytest_toolcall.verdict.rubric import RubricError, read_rubric
 

@@ -144,7 +144,7 @@ def _call(call: ExpectedCall) -> dict[str, Json]:
 
 def _argument(checks: Sequence[Check]) -> Json:
     """A bare value wherever it cannot be read as a map of checks."""
-    if len(checks) == 1 and checks[0].name == "eq" and not isinstance(checks[0].argument, dict):
+    if len(checks) == 1 and checks[0].kind.bare and not isinstance(checks[0].argument, dict):
         return checks[0].argument
     return _checks(checks)
 

@@ -8,12 +8,12 @@ from msgspec import UNSET
 
 from pytest_toolcall.casefile.task_types import MockEntry
 from pytest_toolcall.core.cases import KeyPath
-from pytest_toolcall.core.expectations import Check
+from pytest_toolcall.core.expectations import Check, CheckKind
 from pytest_toolcall.core.tasks import MockRule
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
-from pytest_toolcall.verdict.arguments import CheckKind, CheckSpecError
-from pytest_toolcall.verdict.written import compile_argument
+from pytest_toolcall.verdict.checks.compile import compile_argument
+from pytest_toolcall.verdict.checks.kinds import BadCheck
 
 
 class MockReader:
@@ -37,7 +37,7 @@ class MockReader:
             try:
                 schema = offered.property_schema(name) if offered is not None else None
                 args[name] = compile_argument(value, schema=schema, checks=self._checks)
-            except CheckSpecError as error:
+            except BadCheck as error:
                 self._problems.add((*keys, name, *error.keys), str(error))
         return args
 

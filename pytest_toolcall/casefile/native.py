@@ -12,13 +12,12 @@ from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, r
 from pytest_toolcall.casefile.types import CaseEntry, StepEntry, SuiteFile, XfailEntry
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
 from pytest_toolcall.core.errors import DocumentError, Problem
-from pytest_toolcall.core.expectations import Step
+from pytest_toolcall.core.expectations import CheckKind, Step
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems, suggestion
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document, fold_lines
-from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.lint import lint_case
 
 _FORBIDDEN_IN_IDS = ("::", "[", "]")

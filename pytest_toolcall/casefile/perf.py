@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case, KeyPath
 from pytest_toolcall.core.errors import DocumentError, Problem
+from pytest_toolcall.core.expectations import CheckKind
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.perf import DIMENSIONS, FIGURES, RELATIONS, REQUEST_TIMES, Dimension, Point, Threshold
 from pytest_toolcall.document.entry import Entry
@@ -21,7 +22,6 @@ from pytest_toolcall.document.problems import Problems, suggestion
 from pytest_toolcall.document.reading import read_document
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
-from pytest_toolcall.verdict.arguments import CheckKind
 
 _CONDITION = re.compile(r"\s*([a-z]\w*)\s*(<=|>=|<|>)\s*([0-9.]+(?:[eE][-+]?\d+)?)\s*(%|ms|s)?\s*")
 _UNITS = {"%": 0.01, "ms": 0.001}

@@ -12,10 +12,10 @@ from typing import cast
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import DocumentError, Problem, UnknownShapeError
+from pytest_toolcall.core.expectations import CheckKind
 from pytest_toolcall.document.problems import suggestion
 from pytest_toolcall.document.reading import SUFFIXES, paused_gc, read_document
 from pytest_toolcall.document.values import Document, one_line
-from pytest_toolcall.verdict.arguments import CheckKind
 
 Read = Callable[..., tuple[Sequence[Case], Sequence[Problem]]]
 """``read(document, *, checks, toolboxes)``: cases and warnings, or `DocumentError` with every problem."""
@@ -88,7 +88,7 @@ def read_file(
 ) -> CaseFile:
     """Read one case file.
 
-    ``checks`` are the known argument checks (default: all that are registered). Pass the same ``toolboxes`` for every
+    ``checks`` are the known argument checks (default: the built-in ones). Pass the same ``toolboxes`` for every
     file of a session, so that they share tools. Raises `DocumentError` with every problem of the file, and
     `UnknownShapeError` for a file that is in no case format.
     """

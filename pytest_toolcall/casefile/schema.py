@@ -12,48 +12,18 @@ from typing import Any
 import msgspec
 
 from pytest_toolcall.casefile.types import FlatTool, OpenAITool, SuiteFile, ToolboxFile
+from pytest_toolcall.verdict.checks import CHECKS
 
 SCHEMA_FILE = Path(__file__).with_name("case_file.schema.json")
 
-_ANY: dict[str, Any] = {}
-_CHECKS: dict[str, dict[str, Any]] = {
-    "eq": {"description": "Equal as JSON: 1 equals 1.0, true does not equal 1."},
-    "one_of": {
-        "description": "One of these values; null in the list also accepts that the argument is left out.",
-        "type": "array",
-        "minItems": 1,
-    },
-    "oneOf": {"description": "Another spelling of one_of.", "type": "array", "minItems": 1},
-    "subset": {
-        "description": "An object with at least these keys and values, or an array with at least these items.",
-        "type": ["object", "array"],
-    },
-    "regex": {"description": "Found anywhere in the string; letter case is ignored.", "type": "string"},
-    "contains": {"description": "A part of the string; letter case is ignored.", "type": "string", "minLength": 1},
-    "present": {"description": "Given at all.", "const": True},
-    "absent": {"description": "Left out.", "const": True},
-    "range": {
-        "description": "A number from min to max, both included.",
-        "type": "object",
-        "properties": {"min": {"type": "number"}, "max": {"type": "number"}},
-        "additionalProperties": False,
-        "minProperties": 1,
-    },
-    "uses": {
-        "description": "A value of an earlier result: find_customer.customer_id, list_invoices.items[0].id, tool#2.id.",
-        "type": "string",
-    },
-    "any_of": {
-        "description": "At least one of these holds: values or maps of checks.",
-        "type": "array",
-        "minItems": 1,
-        "items": {"anyOf": [{"$ref": "#/$defs/Checks"}, _ANY]},
-    },
-    "not": {
-        "description": "This does not hold: a value or a map of checks.",
-        "anyOf": [{"$ref": "#/$defs/Checks"}, _ANY],
-    },
-}
+
+def _checks() -> dict[str, Any]:
+    """The built-in checks, each with what may stand beside its name."""
+    checks = {name: dict(kind.schema) for name, kind in CHECKS.items()}
+    for name, kind in CHECKS.items():
+        if name != kind.names[0]:
+            checks[name]["description"] = f"Another spelling of {kind.names[0]}."
+    return checks
 
 
 def _exactly_one(*keys: str) -> dict[str, Any]:
@@ -69,7 +39,7 @@ def case_file_schema() -> dict[str, Any]:
         "description": "Checks by name; all of them must hold.",
         "type": "object",
         # Open, since plugins may add checks (pytest_toolcall_checks); the reader refuses unknown names.
-        "properties": _CHECKS,
+        "properties": _checks(),
     }
     tool = {
         "if": {"required": ["function"]},

@@ -9,12 +9,12 @@ from msgspec import UNSET, UnsetType
 
 from pytest_toolcall.casefile.types import CallEntry, Expectation, StepEntry
 from pytest_toolcall.core.cases import KeyPath
-from pytest_toolcall.core.expectations import CallSet, Check, ExpectedCall, Step
+from pytest_toolcall.core.expectations import CallSet, Check, CheckKind, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
-from pytest_toolcall.verdict.arguments import CheckKind, CheckSpecError
-from pytest_toolcall.verdict.written import compile_argument, compile_text
+from pytest_toolcall.verdict.checks.compile import compile_argument, compile_text
+from pytest_toolcall.verdict.checks.kinds import BadCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class StepReader:
             schema = None if tool is None else tool.property_schema(name)
             try:
                 args[name] = compile_argument(written, schema=schema, checks=self.checks)
-            except CheckSpecError as error:
+            except BadCheck as error:
                 self.problems.add((*keys, "args", name, *error.keys), str(error))
         example = None if entry.example is UNSET else entry.example
         return ExpectedCall(entry.name, args, entry.additional, entry.optional, example)
@@ -112,6 +112,6 @@ class StepReader:
             return ()
         try:
             return compile_text(expect.text, checks=self.checks)
-        except CheckSpecError as error:
+        except BadCheck as error:
             self.problems.add((*keys, "text", *error.keys), str(error))
             return ()

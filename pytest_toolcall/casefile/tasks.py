@@ -14,7 +14,7 @@ from pytest_toolcall.casefile.task_types import ExpectedEntry, TaskEntry, TaskFi
 from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, read_tool
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
 from pytest_toolcall.core.errors import Problem
-from pytest_toolcall.core.expectations import Check, ExpectedCall
+from pytest_toolcall.core.expectations import Check, CheckKind, ExpectedCall
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tasks import Category, SequenceStep, Strategy, Task
@@ -22,7 +22,6 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems, suggestion
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
-from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.task_lint import lint_task, lint_twins
 
 _CATEGORIES: tuple[Category, ...] = ("single_tool", "multi_tool", "schema_compliance", "error_recovery", "ambiguous")

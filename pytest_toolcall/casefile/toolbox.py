@@ -13,13 +13,13 @@ from msgspec import UNSET
 from pytest_toolcall.casefile.types import FlatTool, OpenAITool, ToolboxFile
 from pytest_toolcall.core.cases import Case, KeyPath
 from pytest_toolcall.core.errors import DocumentError, Problem
+from pytest_toolcall.core.expectations import CheckKind
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
 from pytest_toolcall.document.reading import read_document
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
-from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.schema import schema_problem
 
 

@@ -13,13 +13,12 @@ from collections.abc import Mapping, Sequence
 from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case, Source, Suite
 from pytest_toolcall.core.errors import DocumentError, Problem
-from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
+from pytest_toolcall.core.expectations import CallSet, CheckKind, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.transcripts import transcript_case
 from pytest_toolcall.document.values import Document, one_line
-from pytest_toolcall.verdict.arguments import CheckKind
 from pytest_toolcall.verdict.schema_only import NAME
 
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}

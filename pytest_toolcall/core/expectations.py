@@ -2,23 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.jsontext import Json, json_equal
+from pytest_toolcall.core.tool_results import Result
+from pytest_toolcall.core.tools import Tool, allows_null
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What a check looks at: one argument of one call, its schema, and the earlier results of the conversation."""
+
+    given: bool
+    value: Json = None
+    schema: Json = None
+    results: Sequence[Result] = ()
+
+    @property
+    def left_out(self) -> bool:
+        """Not given, or given as exactly what leaving it out means: the schema's default, or a null it allows."""
+        return not self.given or self.is_default or (self.value is None and allows_null(self.schema))
+
+    @property
+    def is_default(self) -> bool:
+        return self.given and self._default_is(self.value)
+
+    def means(self, wanted: Json) -> bool:
+        """The argument equals ``wanted``, or was left out where leaving it out means ``wanted``."""
+        if self.given and json_equal(self.value, wanted):
+            return True
+        return self.left_out and (self._default_is(wanted) or (wanted is None and allows_null(self.schema)))
+
+    def _default_is(self, value: Json) -> bool:
+        return (
+            isinstance(self.schema, Mapping) and "default" in self.schema and json_equal(value, self.schema["default"])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredArgument:
+    """An argument as its tool declares it, and the results that are there when the call is expected."""
+
+    name: str
+    tool: Tool
+    schema: Json
+    results: Sequence[Result] = ()
+
+
+def _nothing(*_: object) -> tuple[()]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CheckKind:
+    """All there is to know about one kind of check, so that nobody has to ask for its name.
+
+    ``names``        as case files spell it; the first is its name.
+    ``problem``      why a check does not hold for an argument, in a few words; empty when it holds.
+    ``written``      refuses a malformed check argument with ``verdict.checks.kinds.BadCheck``.
+    ``schema``       JSON Schema of the check's argument, for editors.
+    ``values``       right values that the check names. Where no check names one, an expected call needs an ``example``.
+    ``texts``        parts of a text that the check names.
+    ``faults``       why the check can never hold for an argument of this schema.
+    ``combines``     the argument holds further checks, in ``Check.parts``: one of them must hold, or none.
+    ``asks``         what the check is about: the argument's value, or only whether it is given or left out.
+    ``bare``         the argument is the value itself, so a bare value means this check.
+    ``from_result``  the argument names a value of an earlier result.
+    """
+
+    names: tuple[str, ...]
+    problem: Callable[[Check, Argument], str]
+    written: Callable[[Json], object] = _nothing
+    schema: Mapping[str, Json] = field(default_factory=dict)
+    values: Callable[[Check], Sequence[Json]] = _nothing
+    texts: Callable[[Check], Sequence[str]] = _nothing
+    faults: Callable[[Check, DeclaredArgument], Iterable[str]] = _nothing
+    combines: Literal["", "any", "none"] = ""
+    asks: Literal["value", "given", "left out"] = "value"
+    bare: bool = False
+    from_result: bool = False
+
+    def __repr__(self) -> str:
+        return f"<{self.names[0]}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of a value, by the name of the function that judges it (``verdict/arguments.py``).
+    """One check of a value.
 
-    ``argument`` is what the author wrote beside the name; ``parts`` holds the compiled alternatives of combining
-    checks, each a tuple of checks that must all hold.
+    ``argument`` is what the author wrote beside the check's name; ``parts`` holds the compiled alternatives of
+    combining checks, each a tuple of checks that must all hold.
     """
 
-    name: str
+    kind: CheckKind
     argument: Json
     parts: tuple[tuple[Check, ...], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.kind.names[0]
+
+    @property
+    def source(self) -> str:
+        """The value of an earlier result that this check wants, as in ``find.id``; empty where it wants none."""
+        return str(self.argument) if self.kind.from_result else ""
+
+    @property
+    def alternatives(self) -> tuple[tuple[Check, ...], ...]:
+        """The parts of which one must hold."""
+        return self.parts if self.kind.combines == "any" else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from pytest_toolcall.core.dialogues import (
 )
 from pytest_toolcall.core.errors import EndpointError, JudgeFailed
 from pytest_toolcall.core.replies import Reply
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.play.conversation import result_text
 from pytest_toolcall.play.trial import Trial
@@ -30,7 +31,6 @@ from pytest_toolcall.verdict.dialogue import (
     trial_reason,
     trial_score,
 )
-from pytest_toolcall.verdict.tool_results import Result
 
 RESPONSES_A_TURN = 10
 """Most responses to one user message; an agent that still calls tools after that is stopped."""

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from pytest_toolcall.core.expectations import Argument, CheckKind
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tasks import MockedCall, MockRule, Recovery
-from pytest_toolcall.verdict.arguments import Argument, problems_of
-from pytest_toolcall.verdict.written import compile_argument
+from pytest_toolcall.verdict.arguments import problems_of
+from pytest_toolcall.verdict.checks.compile import compile_argument
 
 Function: TypeAlias = Callable[..., Json]
 
@@ -29,10 +30,12 @@ class MockTools:
     """Answers calls by rules; the first rule whose ``when`` holds and that is not used up wins.
 
     ``calls`` is what was called, in order. An error is a result of the form ``{"error": …}``, which goes back to the
-    model like any other; so does the answer to a call that no rule covers, which says just that.
+    model like any other; so does the answer to a call that no rule covers, which says just that. ``checks`` are the
+    argument checks that ``on`` knows (default: the built-in ones).
     """
 
     calls: list[MockedCall] = field(default_factory=list)
+    checks: Mapping[str, CheckKind] | None = None
     _rules: dict[str, list[_Counted]] = field(default_factory=dict)
 
     @classmethod
@@ -62,7 +65,9 @@ class MockTools:
         a text that is no JSON. ``when`` limits the rule to calls whose arguments hold: values or argument checks, as in
         case files. ``times`` limits it to its first so many uses: ``times=2`` with an error fails the first two calls.
         """
-        conditions = {argument: compile_argument(written) for argument, written in (when or {}).items()}
+        conditions = {
+            argument: compile_argument(written, checks=self.checks) for argument, written in (when or {}).items()
+        }
         function = result if callable(result) else None
         rule = MockRule(conditions, None if function else result, error, raw, times, recovery)
         self._rules.setdefault(name, []).append(_Counted(rule, function, times))

@@ -7,12 +7,12 @@ import time
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.expectations import Step
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.play.conversation import Conversation
 from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.verdict.steps import judge_step
-from pytest_toolcall.verdict.tool_results import Result
 
 
 async def play_steps(case: Case, trial: Trial) -> TrialVerdict:

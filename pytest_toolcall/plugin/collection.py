@@ -38,7 +38,7 @@ class CaseCollector(pytest.File):
 
         models = self.toolcall.models or ("",)
         try:
-            read = read_file(self.path, toolboxes=self.toolcall.toolboxes)
+            read = read_file(self.path, checks=self.toolcall.checks, toolboxes=self.toolcall.toolboxes)
             cases = [self.toolcall.modified(case) for case in read.cases]
             self.toolcall.claim_ids(cases)
         except UnknownShapeError as error:

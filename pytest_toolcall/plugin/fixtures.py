@@ -38,9 +38,12 @@ def toolcall_model(request: pytest.FixtureRequest) -> str:
 def mock_tools(request: pytest.FixtureRequest) -> MockTools:
     """Deterministic tools; see `pytest_toolcall.play.mock_tools.MockTools`."""
     from pytest_toolcall.play.mock_tools import MockTools
+    from pytest_toolcall.plugin.session import session_of
 
     item = _case_item(request)
-    return item.toolcall.prepared(item).trials[0].tools if item is not None else MockTools()
+    tools: MockTools = item.toolcall.prepared(item).trials[0].tools if item is not None else MockTools()
+    tools.checks = session_of(request.config).checks
+    return tools
 
 
 @pytest.fixture

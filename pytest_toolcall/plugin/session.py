@@ -6,7 +6,7 @@ Under xdist every worker has one of these, and so has the controller, which play
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from pytest_toolcall.casefile import Toolboxes
     from pytest_toolcall.core.cases import Case
+    from pytest_toolcall.core.expectations import CheckKind
     from pytest_toolcall.core.jsontext import Json
     from pytest_toolcall.core.verdicts import TrialVerdict
     from pytest_toolcall.play.endpoints import Request
@@ -121,11 +122,15 @@ class ToolcallSession:
     @cached_property
     def toolboxes(self) -> Toolboxes:
         from pytest_toolcall.casefile import Toolboxes
-        from pytest_toolcall.verdict.arguments import custom_check, register_checks
 
-        for checks in self.config.hook.pytest_toolcall_checks(config=self.config):
-            register_checks({name: custom_check(name, holds) for name, holds in (checks or {}).items()})
         return Toolboxes()
+
+    @cached_property
+    def checks(self) -> Mapping[str, CheckKind]:
+        """The argument checks of this session: the built-in ones and those of hooks."""
+        from pytest_toolcall.verdict.checks import with_custom
+
+        return with_custom(self.config.hook.pytest_toolcall_checks(config=self.config))
 
     def modified(self, case: Case) -> Case:
         """The case as hooks want it, with the trials and the rules that the command line asks for."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import Json, dumps
-from pytest_toolcall.verdict.tool_results import Result
+from pytest_toolcall.core.tool_results import Result
 
 
 @dataclass(frozen=True, slots=True)

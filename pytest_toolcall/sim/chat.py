@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.sim.answers import SimAnswer, SimCall
 from pytest_toolcall.sim.requests import RequestError, SimRequest, result_value
-from pytest_toolcall.verdict.tool_results import Result
 
 _PIECE = 12
 """Characters in one streamed fragment."""

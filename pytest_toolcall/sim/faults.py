@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.core.expectations import Argument
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.sim.answers import SimAnswer, SimCall, Situation
 from pytest_toolcall.sim.near_miss import near_miss
 from pytest_toolcall.sim.planned import PlannedCall, expected_calls, planned, tools_of, wrong_in
-from pytest_toolcall.verdict.arguments import Argument, problems_of
+from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.reference import sample
 from pytest_toolcall.verdict.schema import resolved
 
@@ -177,8 +178,8 @@ def ignores_results(situation: Situation, _: str = "") -> SimAnswer:
     for call in right.calls:
         arguments = call.arguments
         for name, checks in call.expected.args.items():
-            if any(check.name == "uses" for check in checks):
-                arguments = _near_miss(situation, call, name, arguments, only="uses")
+            if any(check.source for check in checks):
+                arguments = _near_miss(situation, call, name, arguments, only_flow=True)
         calls.append(SimCall.of(call.expected.name, arguments))
     return SimAnswer(tuple(calls))
 
@@ -211,7 +212,7 @@ def named_arguments(case: Case) -> list[Place]:
         for place, expected in enumerate(expected_calls(case))
         if place not in attempts
         for name, checks in expected.args.items()
-        if not all(check.name in ("present", "absent") for check in checks)
+        if not all(check.kind.asks != "value" for check in checks)
     ]
 
 
@@ -246,7 +247,7 @@ def _spoil_one_argument(situation: Situation, setting: str, spoil: Spoiler, plac
 
 
 def _near_miss(
-    situation: Situation, call: PlannedCall, name: str, arguments: dict[str, Json], only: str = ""
+    situation: Situation, call: PlannedCall, name: str, arguments: dict[str, Json], only_flow: bool = False
 ) -> dict[str, Json]:
     tool = tools_of(situation)[call.expected.name]
     return near_miss(
@@ -255,5 +256,5 @@ def _near_miss(
         arguments,
         call.named,
         call.expected.args[name],
-        lambda changed: wrong_in(situation.case, call, name, changed, situation.results, only),
+        lambda changed: wrong_in(situation.case, call, name, changed, situation.results, only_flow),
     )

@@ -49,7 +49,7 @@ def _changed(
 
 def _needles(checks: Sequence[Check]) -> list[str]:
     """Texts that must stand in the value, so that the miss hits what was asked and not the wording around it."""
-    found = [check.argument for check in checks if check.name == "contains"]
+    found = [text for check in checks if not check.parts for text in check.kind.texts(check)]
     for check in checks:
         for part in check.parts:
             found.extend(_needles(part))

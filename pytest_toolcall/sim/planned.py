@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.dialogues import Dialogue, Turn
-from pytest_toolcall.core.expectations import ExpectedCall, Step
+from pytest_toolcall.core.expectations import Argument, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tasks import Task
+from pytest_toolcall.core.tool_results import NoSuchResult, Result, used_value
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.sim.answers import Situation
 from pytest_toolcall.sim.unsaid import carrying, from_prompt, said_instead
-from pytest_toolcall.verdict.arguments import Argument, problems_of
+from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.reference import NoReference, right_answer, right_arguments
 from pytest_toolcall.verdict.tokens import has_token
-from pytest_toolcall.verdict.tool_results import NoSuchResult, Result, used_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ def _known(expected: ExpectedCall, results: Sequence[Result]) -> bool:
     """Every earlier result that the call uses is there."""
     for checks in expected.args.values():
         for check in checks:
-            if check.name == "uses":
+            if check.source:
                 try:
-                    used_value(check.argument, results)
+                    used_value(check.source, results)
                 except NoSuchResult:
                     return False
     return True
@@ -184,23 +184,29 @@ def _task_call(place: int, expected: ExpectedCall, situation: Situation) -> Plan
         arguments, named = dict(expected.example or {}), {}
     for name, checks in expected.args.items():
         example = (expected.example or {}).get(name)
-        if any(check.name == "uses" for check in checks) and has_token(arguments.get(name), example):
+        if any(check.source for check in checks) and has_token(arguments.get(name), example):
             arguments[name] = named[name] = example
     return PlannedCall(place, expected, arguments, named)
 
 
 def wrong_in(
-    case: Case, call: PlannedCall, name: str, changed: Mapping[str, Json], results: Sequence[Result], only: str = ""
+    case: Case,
+    call: PlannedCall,
+    name: str,
+    changed: Mapping[str, Json],
+    results: Sequence[Result],
+    only_flow: bool = False,
 ) -> bool:
-    """Whether a changed argument is wrong by the case's own checks, or by those of the kind ``only``."""
+    """Whether a changed argument is wrong by the case's own checks; ``only_flow``: by those that want an earlier
+    result."""
     tool = case.tool(call.expected.name)
     schema = tool.property_schema(name) if tool is not None else None
     value = Argument(name in changed, changed.get(name), schema, results)
     for check in call.expected.args[name]:
-        if only and check.name != only:
+        if only_flow and not check.source:
             continue
-        if case.task is not None and check.name == "uses":
-            if not has_token(used_value(check.argument, results), changed.get(name)):
+        if case.task is not None and check.source:
+            if not has_token(used_value(check.source, results), changed.get(name)):
                 return True
         elif problems_of((check,), value):
             return True

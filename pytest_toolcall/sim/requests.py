@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.sim.answers import SimCall
-from pytest_toolcall.verdict.tool_results import Result
 
 
 class RequestError(ValueError):

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_toolcall.core.expectations import CallSet, ExpectedCall
+from pytest_toolcall.core.expectations import Argument, CallSet, ExpectedCall
 from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.core.replies import ToolCall
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import ArgumentFinding, CallComparison, CallFinding
-from pytest_toolcall.verdict.arguments import Argument, describe, problems_of
+from pytest_toolcall.verdict.arguments import describe, problems_of
 from pytest_toolcall.verdict.matching import complete_matching
 from pytest_toolcall.verdict.schema import resolved, schema_faults
-from pytest_toolcall.verdict.tool_results import Result
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pytest_toolcall.core.dialogues import Assertion, AssertionFinding, Dialogue, RubricFinding
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.replies import Reply
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict import ecma
 from pytest_toolcall.verdict.calls import judge_calls
 from pytest_toolcall.verdict.patterns import Undecided
-from pytest_toolcall.verdict.tool_results import Result
 
 
 def text_assertion(assertion: Assertion, response: str) -> str:

@@ -6,14 +6,14 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_toolcall.core.cases import Case, KeyPath
-from pytest_toolcall.core.expectations import Check, ExpectedCall, Step
-from pytest_toolcall.core.jsontext import Json, brief
+from pytest_toolcall.core.expectations import Argument, Check, DeclaredArgument, ExpectedCall, Step
+from pytest_toolcall.core.tool_results import NoSuchResult, Result
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.verdict.arguments import Argument, problems_of
+from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.calls import argument_findings
+from pytest_toolcall.verdict.checks.possible import may_be_left_out
 from pytest_toolcall.verdict.reference import NoReference, named_value, right_answer
-from pytest_toolcall.verdict.schema import allows_null, resolved, schema_faults, schema_problem, value_faults
-from pytest_toolcall.verdict.tool_results import NoSuchResult, Result, used_value
+from pytest_toolcall.verdict.schema import resolved, schema_faults, schema_problem
 
 _DECLARING = (
     "additionalProperties", "patternProperties", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "if",
@@ -100,15 +100,8 @@ def _lint_call(
 
 def _lint_closed(expected: ExpectedCall, where: KeyPath, tool: Tool) -> Iterator[Fault]:
     for name in tool.required:
-        if name not in expected.args and not _may_be_left_out(tool, name):
+        if name not in expected.args and not may_be_left_out(tool, name):
             yield ((*where, "additional"), f"forbids the argument {name!r}, which {expected.name} requires")
-
-
-def _may_be_left_out(tool: Tool, name: str) -> bool:
-    """Not required, or required of a schema by which a value can be given that means leaving it out."""
-    schema = resolved(tool, tool.property_schema(name))
-    has_default = isinstance(schema, Mapping) and "default" in schema
-    return name not in tool.required or has_default or allows_null(schema)
 
 
 def _lint_argument(name: str, checks: Sequence[Check], tool: Tool, earlier: Sequence[Result]) -> Iterator[str]:
@@ -119,69 +112,9 @@ def _lint_argument(name: str, checks: Sequence[Check], tool: Tool, earlier: Sequ
         yield f"{tool.name} has no argument {name!r}{hint}"
         return
     schema = resolved(tool, tool.property_schema(name))
+    declaration = DeclaredArgument(name, tool, schema, earlier)
     for check in checks:
-        yield from _lint_check(name, check, tool, schema, earlier)
-
-
-def _lint_check(name: str, check: Check, tool: Tool, schema: Json, earlier: Sequence[Result]) -> Iterator[str]:
-    if check.name == "uses":
-        try:
-            value = used_value(check.argument, earlier)
-        except NoSuchResult as error:
-            yield f"uses {check.argument}: {error}"
-        else:
-            yield from _forbidden(name, [value], tool)
-    elif check.name == "eq":
-        yield from _forbidden(name, [check.argument], tool)
-    elif check.name == "one_of":
-        yield from _forbidden(name, [value for value in check.argument if value is not None], tool)
-    elif check.name == "subset":
-        yield from _lint_subset(name, check.argument, tool, schema)
-    elif check.name in ("regex", "contains") and not _may_be(schema, "string"):
-        yield f"{check.name} wants a string, but the schema of {name!r} allows only {_kinds(schema)}"
-    elif check.name == "range" and not (_may_be(schema, "number") or _may_be(schema, "integer")):
-        yield f"range wants a number, but the schema of {name!r} allows only {_kinds(schema)}"
-    elif check.name == "absent" and not _may_be_left_out(tool, name):
-        yield f"{name!r} is required by {tool.name}, so it cannot be absent"
-    elif check.name == "any_of":
-        failed = [
-            [m for part in parts for m in _lint_check(name, part, tool, schema, earlier)] for parts in check.parts
-        ]
-        if all(failed):
-            yield failed[0][0]
-
-
-def _forbidden(name: str, values: Sequence[Json], tool: Tool) -> Iterator[str]:
-    """Values of which the tool's schema allows none; one allowed value is enough, since any may be given."""
-    messages = []
-    for value in values:
-        faults = value_faults(tool, {name: value})
-        if not faults:
-            return
-        messages.append(faults[0].message)
-    if messages:
-        yield f"the schema of {tool.name} forbids the expected value: {messages[0]}"
-
-
-def _lint_subset(name: str, spec: Json, tool: Tool, schema: Json) -> Iterator[str]:
-    wanted = "object" if isinstance(spec, dict) else "array"
-    if not _may_be(schema, wanted):
-        yield f"subset of an {wanted}, but the schema of {name!r} allows only {_kinds(schema)}"
-    elif isinstance(spec, list):
-        # One item at a time, since a partial list may well be shorter than minItems; none where its place counts.
-        for item in () if isinstance(schema, Mapping) and "prefixItems" in schema else spec:
-            faults = [fault for fault in value_faults(tool, {name: [item]}) if len(fault.path) > 1]
-            if faults:
-                yield f"the schema of {tool.name} forbids the expected item {brief(item)}: {faults[0].message}"
-    else:
-        for key, value in spec.items():
-            faults = [
-                fault
-                for fault in value_faults(tool, {name: {key: value}})
-                if fault.path[:2] == (name, key) or fault.keyword in ("additionalProperties", "propertyNames")
-            ]
-            if faults:
-                yield f"the schema of {tool.name} forbids the expected value: {faults[0].message}"
+        yield from check.kind.faults(check, declaration)
 
 
 def _lint_example(expected: ExpectedCall, tool: Tool, earlier: Sequence[Result]) -> Iterator[str]:
@@ -190,7 +123,7 @@ def _lint_example(expected: ExpectedCall, tool: Tool, earlier: Sequence[Result])
         if fault.keyword != "required" or not _left_to_results(expected, fault.message):
             yield f"the example does not satisfy the schema of {tool.name}: {fault.message}"
     for finding in argument_findings(expected, example, tool, earlier):
-        from_result = any(check.name == "uses" for check in expected.args.get(finding.name, ()))
+        from_result = any(check.source for check in expected.args.get(finding.name, ()))
         if finding.problem and not (from_result and finding.name not in example):
             yield f"the example does not satisfy the check of {finding.name!r}: {finding.problem}"
 
@@ -198,22 +131,6 @@ def _lint_example(expected: ExpectedCall, tool: Tool, earlier: Sequence[Result])
 def _left_to_results(expected: ExpectedCall, message: str) -> bool:
     """A required argument may be missing from an example when an earlier result names its value."""
     return any(
-        message.startswith(f"{name!r} ") and any(check.name == "uses" for check in checks)
+        message.startswith(f"{name!r} ") and any(check.source for check in checks)
         for name, checks in expected.args.items()
     )
-
-
-def _may_be(schema: Json, kind: str) -> bool:
-    if not isinstance(schema, Mapping):
-        return True
-    allowed = schema.get("type")
-    if allowed is None:
-        options = [*(schema.get("anyOf") or ()), *(schema.get("oneOf") or ())]
-        return not options or any(_may_be(option, kind) for option in options)
-    kinds = allowed if isinstance(allowed, list) else [allowed]
-    return kind in kinds or (kind == "integer" and "number" in kinds)
-
-
-def _kinds(schema: Json) -> str:
-    allowed = schema.get("type") if isinstance(schema, Mapping) else None
-    return ", ".join(allowed) if isinstance(allowed, list) else str(allowed or "other types")

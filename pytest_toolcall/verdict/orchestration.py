@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pytest_toolcall.core.expectations import Check, ExpectedCall
 from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.core.tasks import MockedCall, SequenceStep, Task, TaskTurn
+from pytest_toolcall.core.tool_results import NoSuchResult, Result, used_tool, used_value
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.calls import argument
 from pytest_toolcall.verdict.matching import maximum_matching
 from pytest_toolcall.verdict.tokens import has_token
-from pytest_toolcall.verdict.tool_results import NoSuchResult, Result, used_tool, used_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,9 @@ def effective_calls(task: Task, placed: Sequence[PlacedCall]) -> list[PlacedCall
     return [place for place in placed if not place.call.injected or place.call.name not in chain]
 
 
-def _is_flow(check: Check) -> bool:
-    return check.name == "uses"
-
-
 def _literal_problem(expected: ExpectedCall, call: MockedCall, tools: dict[str, Tool]) -> str:
     for name, checks in expected.args.items():
-        literal = [check for check in checks if not _is_flow(check)]
+        literal = [check for check in checks if not check.source]
         problem = problems_of(literal, argument(tools.get(call.name), name, call.arguments, ()))
         if problem and not (name == "expression" and same_expression(literal, call.arguments.get(name))):
             return f"{call.name}.{name} {problem}"
@@ -100,9 +96,7 @@ def same_expression(checks: Sequence[Check], given: Json) -> bool:
     """An arithmetic expression may be written in other ways: the same value counts as the same expression."""
     from pytest_toolcall.verdict.arithmetic import NotArithmetic, evaluate
 
-    if not isinstance(given, str) or not all(
-        check.name == "eq" and isinstance(check.argument, str) for check in checks
-    ):
+    if not isinstance(given, str) or not all(check.kind.bare and isinstance(check.argument, str) for check in checks):
         return False
     try:
         return bool(checks) and all(evaluate(check.argument) == evaluate(given) for check in checks)
@@ -160,9 +154,9 @@ def dependencies(task: Task) -> list[tuple[int, int]]:
     needed = task.needed
     found = []
     for position, step in enumerate(needed):
-        specs = [check.argument for checks in step.call.args.values() for check in checks if _is_flow(check)]
-        for spec in specs:
-            sources = [n for n in range(position) if needed[n].call.name == used_tool(spec)]
+        used = [check.source for checks in step.call.args.values() for check in checks if check.source]
+        for value in used:
+            sources = [n for n in range(position) if needed[n].call.name == used_tool(value)]
             if len(sources) == 1:  # of several, only the value tells which one was meant
                 found.append((position, sources[0]))
     at = {step.number: position for position, step in enumerate(needed)}
@@ -193,7 +187,7 @@ def _flow(
     verdicts: list[bool] = []
     problems: list[str] = []
     for step, place in zip(needed, matched, strict=True):
-        if any(_is_flow(check) for checks in step.call.args.values() for check in checks):
+        if any(check.source for checks in step.call.args.values() for check in checks):
             unused = [] if place is None else list(_unused(step, place, effective))
             verdicts.append(place is not None and not unused)
             problems += unused
@@ -217,15 +211,15 @@ def _unused(step: SequenceStep, place: PlacedCall, effective: Sequence[PlacedCal
     known = [Result(earlier.call.name, earlier.call.result) for earlier in effective if earlier.turn < place.turn]
     for name, checks in step.call.args.items():
         for check in checks:
-            if not _is_flow(check):
+            if not check.source:
                 continue
             try:
-                value = used_value(check.argument, known)
+                value = used_value(check.source, known)
             except NoSuchResult:
-                yield f"step {step.number}: called before {used_tool(check.argument)} had answered"
+                yield f"step {step.number}: called before {used_tool(check.source)} had answered"
                 continue
             if not has_token(value, place.call.arguments.get(name)):
-                yield f"step {step.number}: {step.call.name}.{name} does not carry {check.argument}"
+                yield f"step {step.number}: {step.call.name}.{name} does not carry {check.source}"
 
 
 def _turns_correct(

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from pytest_toolcall.core.expectations import CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.core.tool_results import Result, used_value
+from pytest_toolcall.core.tools import Tool, allows_null
 from pytest_toolcall.verdict.arguments import named_values
-from pytest_toolcall.verdict.schema import allows_null, faults_against, resolved
-from pytest_toolcall.verdict.tool_results import Result, used_value
+from pytest_toolcall.verdict.schema import faults_against, resolved
 
 
 class NoReference(ValueError):
@@ -22,18 +22,18 @@ def named_value(checks: Sequence[Check], results: Sequence[Result]) -> tuple[boo
     Raises `NoReference` where they name none, and `NoSuchResult` where an earlier result is missing.
     """
     for check in checks:
-        if check.name == "uses":
-            return True, used_value(check.argument, results)
-    if any(check.name == "absent" for check in checks):
+        if check.source:
+            return True, used_value(check.source, results)
+    if any(check.kind.asks == "left out" for check in checks):
         return False, None
     values = named_values(checks)
     if values:
         real = [value for value in values if value is not None]
-        if real or any(check.name == "eq" for check in checks):
+        if real or any(check.kind.bare for check in checks):
             return True, real[0] if real else None
         return False, None
     for check in checks:
-        for part in check.parts if check.name == "any_of" else ():
+        for part in check.alternatives:
             try:
                 return named_value(part, results)
             except NoReference:
@@ -52,7 +52,7 @@ def right_arguments(
     named: dict[str, Json] = {}
     example = dict(expected.example or {})
     for name, checks in expected.args.items():
-        if name in example and not any(check.name == "uses" for check in checks):
+        if name in example and not any(check.source for check in checks):
             named[name] = example[name]
             continue
         given, value = named_value(checks, results)
@@ -81,12 +81,9 @@ def right_answer(step: Step) -> str:
     for value in named_values(step.text):
         if isinstance(value, str) and value.strip():
             return value
-    parts = [str(check.argument) for check in step.text if check.name == "contains"]
-    parts += [
-        str(check.parts[0][0].argument)
-        for check in step.text
-        if check.name == "any_of" and check.parts and check.parts[0][0].name == "contains"
-    ]
+    # Checks of one text first, then one choice of each that leaves a choice.
+    checks = sorted(step.text, key=lambda check: bool(check.parts))
+    parts = [text for check in checks for text in check.kind.texts(check)]
     return "Here is my answer: " + ", ".join(parts) if parts else "Here is my answer, without any tool."
 
 

@@ -236,19 +236,3 @@ def resolved(tool: Tool, schema: Json, *, hops: int = 4) -> Json:
         if isinstance(options, list) and any(isinstance(option, Mapping) and "$ref" in option for option in options):
             schema = {**schema, key: [resolved(tool, option, hops=hops - 1) for option in options]}
     return schema
-
-
-def allows_null(schema: Json) -> bool:
-    """Whether a property schema allows null; an unconstrained or undeclared property does not ask for it."""
-    if not isinstance(schema, Mapping):
-        return False
-    values = schema.get("enum") if "const" not in schema else [schema["const"]]
-    if isinstance(values, list) and None not in values:
-        return False
-    kind = schema.get("type")
-    if kind is not None:
-        return kind == "null" or (isinstance(kind, list) and "null" in kind)
-    if isinstance(values, list):
-        return True
-    options = [option for key in ("anyOf", "oneOf") if isinstance(found := schema.get(key), list) for option in found]
-    return any(allows_null(option) for option in options)

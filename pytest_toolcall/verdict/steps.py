@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_toolcall.core.cases import Case, Suite
-from pytest_toolcall.core.expectations import Rules, Step
+from pytest_toolcall.core.expectations import Argument, Rules, Step
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import CallComparison, StepVerdict
-from pytest_toolcall.verdict.arguments import Argument, describe, problems_of
+from pytest_toolcall.verdict.arguments import describe, problems_of
 from pytest_toolcall.verdict.bfcl import NAME as BFCL
 from pytest_toolcall.verdict.bfcl import compare_bfcl, judge_bfcl
 from pytest_toolcall.verdict.calls import CallsVerdict, call_findings, judge_calls
 from pytest_toolcall.verdict.failures import step_failure
 from pytest_toolcall.verdict.schema_only import NAME as SCHEMA_ONLY
 from pytest_toolcall.verdict.schema_only import judge_schema_only
-from pytest_toolcall.verdict.tool_results import Result
 
 
 class Judging(NamedTuple):

@@ -9,11 +9,11 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.expectations import ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tasks import Task
+from pytest_toolcall.core.tool_results import used_tool
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import named_values
 from pytest_toolcall.verdict.orchestration import dependencies
 from pytest_toolcall.verdict.schema import schema_faults, schema_problem, value_faults
-from pytest_toolcall.verdict.tool_results import used_tool
 
 
 def lint_task(case: Case) -> Iterator[str]:
@@ -38,8 +38,8 @@ def lint_task(case: Case) -> Iterator[str]:
         yield from _lint_call(step.call, tools, attempt=step.attempt)
         for checks in step.call.args.values():
             for check in checks:
-                if check.name == "uses" and used_tool(check.argument) not in seen:
-                    source, used = used_tool(check.argument), check.argument
+                if check.source and (source := used_tool(check.source)) not in seen:
+                    used = check.source
                     yield f"cannot be passed: step {step.number} uses {used}, but no step before calls {source}"
         seen.add(step.call.name)
     numbers = {step.number for step in task.sequence}

@@ -11,7 +11,7 @@ import pytest
 from pytest_toolcall.casefile import read_file
 from pytest_toolcall.casefile.types import CallEntry, CaseEntry, Expectation, SuiteFile
 from pytest_toolcall.core.errors import DocumentError
-from pytest_toolcall.verdict.arguments import CHECKS
+from pytest_toolcall.verdict.checks import CHECKS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

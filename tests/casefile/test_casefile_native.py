@@ -20,7 +20,7 @@ from pytest_toolcall.core.expectations import Check
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.verdict.arguments import CHECKS
+from pytest_toolcall.verdict.checks import CHECKS
 
 ANSWER: Json = {"no_call": True}
 TOOLS: Json = [
@@ -98,10 +98,10 @@ def test_the_short_form_of_one_step_means_the_same_as_a_list_of_one(tmp_path: Pa
         ),
     )
     assert short.steps == long.steps
-    assert short.steps[0].alternatives[0].calls[0].args == {"n": (Check("eq", 1),)}
+    assert short.steps[0].alternatives[0].calls[0].args == {"n": (Check(CHECKS["eq"], 1),)}
     assert short.steps[0].alternatives[0].results == ({"ok": True},)
     assert not answer.steps[0].expects_call
-    assert answer.steps[0].text == (Check("contains", "x"),)
+    assert answer.steps[0].text == (Check(CHECKS["contains"], "x"),)
     assert answer.steps[0].reference == "xyz"
 
 
@@ -122,9 +122,9 @@ def test_every_form_of_xfail_is_read(written: Json, read_as: tuple[Xfail, ...], 
 
 def test_checks_are_those_that_were_passed(tmp_path: Path) -> None:
     written = suite(case(expect={"calls": [{"name": "put", "args": {"x": {"eq": 1}}}]}))
-    assert read(tmp_path, written)[0].steps[0].alternatives[0].calls[0].args["x"] == (Check("eq", 1),)
+    assert read(tmp_path, written)[0].steps[0].alternatives[0].calls[0].args["x"] == (Check(CHECKS["eq"], 1),)
     without = read(tmp_path, written, checks={"one_of": CHECKS["one_of"]})
-    assert without[0].steps[0].alternatives[0].calls[0].args["x"] == (Check("eq", {"eq": 1}),)
+    assert without[0].steps[0].alternatives[0].calls[0].args["x"] == (Check(CHECKS["eq"], {"eq": 1}),)
 
 
 def test_files_of_one_session_share_the_tools_of_a_toolbox_until_it_changes(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.verdicts import StepVerdict
 from pytest_toolcall.verdict.steps import judge_step
-from pytest_toolcall.verdict.tool_results import Result
 
 
 def reply_of(turn: dict[str, Any]) -> Reply:

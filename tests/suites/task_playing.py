@@ -12,6 +12,7 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply, ToolCall
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.verdicts import TrialVerdict
 from pytest_toolcall.play.conversation import Conversation
 from pytest_toolcall.play.task import play_task
@@ -19,7 +20,6 @@ from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.play.trials import mock_tools
 from pytest_toolcall.sim.answers import SimAnswer, SimCall, Situation
 from pytest_toolcall.sim.faults import answer
-from pytest_toolcall.verdict.tool_results import Result
 
 DONE = "That is done."
 

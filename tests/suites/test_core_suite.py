@@ -12,9 +12,9 @@ import yaml
 
 from pytest_toolcall import Case, load_cases
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.sim.answers import SimAnswer, Situation
 from pytest_toolcall.sim.faults import FAULTS, answer, named_arguments
-from pytest_toolcall.verdict.tool_results import Result
 from tests.suites.playing import passes, play
 
 ROOT = Path(__file__).parents[2]

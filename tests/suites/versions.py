@@ -11,6 +11,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
 from pytest_toolcall import Case
+from pytest_toolcall.core.expectations import Check
 from pytest_toolcall.core.jsontext import dumps
 
 
@@ -33,6 +34,9 @@ def _digest(case: Case) -> str:
 
 def _written(value: Any) -> Any:
     """A value as plain JSON, defaults left out: a new field that a case does not use changes nothing."""
+    if isinstance(value, Check):
+        parts = {"parts": _written(value.parts)} if value.parts else {}
+        return {"name": value.name, "argument": _written(value.argument), **parts}
     if is_dataclass(value):
         return {field.name: _written(getattr(value, field.name)) for field in fields(value) if _set(value, field)}
     if isinstance(value, Mapping):

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_toolcall.core.expectations import Check
+from pytest_toolcall.core.expectations import Argument, Check
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.tool_results import NoSuchResult, Result, used_value
 from pytest_toolcall.verdict import patterns
-from pytest_toolcall.verdict.arguments import (
-    CHECKS,
-    Argument,
-    CheckKind,
-    custom_check,
-    describe,
-    known_checks,
-    named_values,
-    problems_of,
-    register_checks,
-)
-from pytest_toolcall.verdict.tool_results import NoSuchResult, Result, used_value
-from pytest_toolcall.verdict.written import compile_argument
+from pytest_toolcall.verdict.arguments import describe, named_values, problems_of
+from pytest_toolcall.verdict.checks import CHECKS, with_custom
+from pytest_toolcall.verdict.checks.compile import compile_argument
 
 MISSING = object()
 NULLABLE = {"type": ["string", "null"]}
@@ -203,24 +194,22 @@ def test_values_named_by_checks_are_those_that_all_of_them_accept() -> None:
 
 
 def test_a_check_from_outside_judges_beside_the_built_in_ones_and_cannot_replace_one() -> None:
-    even = custom_check("is_even_", lambda spec, value: (value % 2 == 0) is spec or f"{value} is odd")
-    assert "is_even_" not in known_checks()
-    register_checks({"is_even_": even})
-    checks = compile_argument({"is_even_": True, "range": {"max": 10}})
+    even = {"is_even": lambda wanted, value: (value % 2 == 0) is wanted or f"{value} is odd"}
+    checks = compile_argument({"is_even": True, "range": {"max": 10}}, checks=with_custom([None, even]))
     assert problems_of(checks, Argument(True, 4)) == ""
     assert problems_of(checks, Argument(True, 3)) == "3 is odd"
     assert problems_of(checks, Argument(False)) == "not given"
     assert problems_of(checks, Argument(True, 12)) == "is 12"
     with pytest.raises(ValueError, match="'eq' exists already"):
-        register_checks({"eq": even})
+        with_custom([{"eq": even["is_even"]}])
+    assert "is_even" not in CHECKS
 
 
 def test_every_check_of_the_table_is_known_by_one_name_whatever_its_spelling() -> None:
-    kinds: dict[str, CheckKind] = dict(CHECKS)
-    assert set(kinds) == {
+    assert set(CHECKS) == {
         "eq", "one_of", "oneOf", "subset", "regex", "contains", "present", "absent", "range", "uses", "any_of", "not",
     }  # fmt: skip
-    assert compile_argument({"oneOf": [1]}) == (Check("one_of", [1]),)
+    assert compile_argument({"oneOf": [1]}) == (Check(CHECKS["one_of"], [1]),)
 
 
 def test_an_expectation_is_described_by_its_bare_value_or_its_checks() -> None:

@@ -10,7 +10,7 @@ from pytest_toolcall.core.expectations import ExpectedCall
 from pytest_toolcall.core.replies import ToolCall
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.baseline import baseline, params_complete, params_valid
-from pytest_toolcall.verdict.written import compile_argument
+from pytest_toolcall.verdict.checks.compile import compile_argument
 from tests.suites.task_playing import call
 
 TICKET = Tool(

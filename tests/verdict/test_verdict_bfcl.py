@@ -14,8 +14,8 @@ from pytest_toolcall.core.expectations import Rules, Step
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.wires.arguments import read_arguments
-from pytest_toolcall.verdict.arguments import CHECKS
 from pytest_toolcall.verdict.bfcl import ANSWERS, IRRELEVANCE, NAME, RELEVANCE, judge_bfcl, reference_fault
+from pytest_toolcall.verdict.checks import CHECKS
 from pytest_toolcall.verdict.steps import judge_step
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import ToolCall
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.calls import CallsVerdict, call_findings, judge_calls
-from pytest_toolcall.verdict.tool_results import Result
-from pytest_toolcall.verdict.written import compile_argument
+from pytest_toolcall.verdict.checks.compile import compile_argument
 
 TOOL = Tool(
     "t",

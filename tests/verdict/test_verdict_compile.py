@@ -9,8 +9,9 @@ import pytest
 from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.expectations import Check
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.verdict.arguments import CheckSpecError
-from pytest_toolcall.verdict.written import compile_argument, compile_text
+from pytest_toolcall.verdict.checks import CHECKS
+from pytest_toolcall.verdict.checks.compile import compile_argument, compile_text
+from pytest_toolcall.verdict.checks.kinds import BadCheck
 
 OBJECT = {"type": "object", "properties": {"city": {"type": "string"}, "range": {"type": "string"}}}
 
@@ -49,7 +50,7 @@ OBJECT = {"type": "object", "properties": {"city": {"type": "string"}, "range": 
     ],
 )
 def test_a_faulty_check_is_refused_at_its_own_place(written: Json, keys: KeyPath, message: str) -> None:
-    with pytest.raises(CheckSpecError) as refused:
+    with pytest.raises(BadCheck) as refused:
         compile_argument(written, schema={"type": "string"})
     assert refused.value.keys == keys
     assert message in str(refused.value)
@@ -57,7 +58,7 @@ def test_a_faulty_check_is_refused_at_its_own_place(written: Json, keys: KeyPath
 
 @pytest.mark.parametrize("written", [5, None, "a", True, [], ["contains"], {}, {"city": "Oslo"}, {"a": {"eq": 1}}])
 def test_a_value_without_the_name_of_a_check_is_a_bare_value(written: Json) -> None:
-    assert compile_argument(written, schema={"type": "object"}) == (Check("eq", written),)
+    assert compile_argument(written, schema={"type": "object"}) == (Check(CHECKS["eq"], written),)
 
 
 @pytest.mark.parametrize(
@@ -71,15 +72,15 @@ def test_a_value_without_the_name_of_a_check_is_a_bare_value(written: Json) -> N
 )
 @pytest.mark.parametrize("wrap", [lambda written: written, lambda written: {"any_of": [written]}])
 def test_a_check_that_is_also_a_declared_property_is_refused_and_eq_tells_them_apart(schema: Json, wrap: Json) -> None:
-    with pytest.raises(CheckSpecError, match="'range' is a check and a property"):
+    with pytest.raises(BadCheck, match="'range' is a check and a property"):
         compile_argument(wrap({"range": "5 km"}), schema=schema)
-    assert compile_argument({"eq": {"range": "5 km"}}, schema=schema) == (Check("eq", {"range": "5 km"}),)
+    assert compile_argument({"eq": {"range": "5 km"}}, schema=schema) == (Check(CHECKS["eq"], {"range": "5 km"}),)
 
 
 def test_a_declared_property_that_looks_like_a_check_is_no_typo() -> None:
     schema = {"type": "object", "properties": {"ranges": {}, "city": {}}}
-    assert compile_argument({"ranges": [1]}, schema=schema) == (Check("eq", {"ranges": [1]}),)
-    with pytest.raises(CheckSpecError, match="did you mean 'range'"):
+    assert compile_argument({"ranges": [1]}, schema=schema) == (Check(CHECKS["eq"], {"ranges": [1]}),)
+    with pytest.raises(BadCheck, match="did you mean 'range'"):
         compile_argument({"rnage": {"min": 1}}, schema=schema)
 
 
@@ -87,20 +88,20 @@ def test_a_declared_property_that_looks_like_a_check_is_no_typo() -> None:
     "schema", [None, True, False, {"properties": 5}, {"anyOf": 5}, {"type": ["object", "null"]}, {"type": 7}]
 )
 def test_an_odd_schema_does_not_disturb_reading(schema: Json) -> None:
-    assert compile_argument({"contains": "a"}, schema=schema) == (Check("contains", "a"),)
-    assert compile_argument({"city": "Oslo"}, schema=schema) == (Check("eq", {"city": "Oslo"}),)
+    assert compile_argument({"contains": "a"}, schema=schema) == (Check(CHECKS["contains"], "a"),)
+    assert compile_argument({"city": "Oslo"}, schema=schema) == (Check(CHECKS["eq"], {"city": "Oslo"}),)
 
 
 def test_parts_of_combining_checks_are_compiled_each_for_itself() -> None:
     [check] = compile_argument({"any_of": [5, {"contains": "a", "regex": "b"}]})
-    assert check.parts == ((Check("eq", 5),), (Check("contains", "a"), Check("regex", "b")))
+    assert check.parts == ((Check(CHECKS["eq"], 5),), (Check(CHECKS["contains"], "a"), Check(CHECKS["regex"], "b")))
     [check] = compile_argument({"not": {"eq": [1, 2]}})
-    assert check.parts == ((Check("eq", [1, 2]),),)
+    assert check.parts == ((Check(CHECKS["eq"], [1, 2]),),)
 
 
 @pytest.mark.parametrize("written", ["a sentence", {}, None, ["contains"], {"containz": "a"}, {"text": "a"}])
 def test_checks_of_a_text_are_refused_where_they_are_none(written: Json) -> None:
-    with pytest.raises(CheckSpecError):
+    with pytest.raises(BadCheck):
         compile_text(written)
 
 

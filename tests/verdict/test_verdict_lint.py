@@ -11,8 +11,8 @@ from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict.checks.compile import compile_argument, compile_text
 from pytest_toolcall.verdict.lint import lint_case
-from pytest_toolcall.verdict.written import compile_argument, compile_text
 
 PARAMETERS: dict[str, Json] = {
     "type": "object",

@@ -10,8 +10,8 @@ from pytest_toolcall.core.expectations import ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tasks import Flow, MockedCall, SequenceStep, Task, TaskTurn
+from pytest_toolcall.verdict.checks.compile import compile_argument
 from pytest_toolcall.verdict.orchestration import Orchestration, orchestrate
-from pytest_toolcall.verdict.written import compile_argument
 from tests.suites.task_playing import call
 
 Made = tuple[str, dict[str, Any], Json]

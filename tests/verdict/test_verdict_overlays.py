@@ -13,9 +13,9 @@ from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tasks import MockRule, SequenceStep, Task
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict.checks.compile import compile_argument
 from pytest_toolcall.verdict.failures import FAILURE_MODES
 from pytest_toolcall.verdict.overlays import SCHEMA_FLAGS, ambiguous, schema_compliance
-from pytest_toolcall.verdict.written import compile_argument
 from tests.suites.task_playing import DONE, call, calls, play, says
 
 CONVERT = Tool(

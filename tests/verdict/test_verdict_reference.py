@@ -11,7 +11,9 @@ from pytest_toolcall.casefile import load_cases
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json, json_equal
 from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict.checks.compile import compile_argument, compile_text
 from pytest_toolcall.verdict.lint import lint_case
 from pytest_toolcall.verdict.reference import (
     NoReference,
@@ -23,8 +25,6 @@ from pytest_toolcall.verdict.reference import (
 )
 from pytest_toolcall.verdict.schema import schema_faults
 from pytest_toolcall.verdict.steps import judge_step
-from pytest_toolcall.verdict.tool_results import Result
-from pytest_toolcall.verdict.written import compile_argument, compile_text
 
 ROOT = Path(__file__).parents[2]
 CASES = load_cases(ROOT / "cases" / "core")

@@ -9,12 +9,12 @@ import pytest
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import StepVerdict
+from pytest_toolcall.verdict.checks.compile import compile_argument, compile_text
 from pytest_toolcall.verdict.failures import FAILURE_MODES
 from pytest_toolcall.verdict.steps import judge_step
-from pytest_toolcall.verdict.tool_results import Result
-from pytest_toolcall.verdict.written import compile_argument, compile_text
 
 TOOLS = [
     Tool(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from pytest_toolcall.core.expectations import Check
+from pytest_toolcall.core.expectations import Check, CheckKind
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.verdict.arguments import CheckKind, CheckSpecError, known_checks
+from pytest_toolcall.verdict.checks import CHECKS
+from pytest_toolcall.verdict.checks.equality import eq
+from pytest_toolcall.verdict.checks.kinds import BadCheck
 
 
 def compile_argument(
@@ -17,25 +19,25 @@ def compile_argument(
 
     An object is a bare value when none of its keys is a check's name. One that mixes both, or whose keys are check
     names *and* properties that the tool's schema declares, is refused: it could be read both ways. Raises
-    `CheckSpecError`.
+    `BadCheck`.
     """
-    known = known_checks() if checks is None else checks
+    known = CHECKS if checks is None else checks
     if not isinstance(written, dict) or not written:
-        return (Check("eq", written),)
+        return (Check(eq, written),)
     declared = _declared(schema)
     names = [key for key in written if key in known]
     if not names:
         _refuse_typo(written, schema, declared, known)
-        return (Check("eq", written),)
-    both = [key for key in names if key in declared and key != "eq"]
+        return (Check(eq, written),)
+    both = [key for key in names if key in declared and not known[key].bare]
     if both:
-        raise CheckSpecError(f"{both[0]!r} is a check and a property of this argument; write {{eq: …}} or name a check")
+        raise BadCheck(f"{both[0]!r} is a check and a property of this argument; write {{eq: …}} or name a check")
     others = [key for key in written if key not in known]
     if others:
         near = difflib.get_close_matches(others[0], known, 1)
         hint = f"did you mean {near[0]!r}?" if near else "write {eq: …} for an object given as a value"
-        raise CheckSpecError(f"unknown check {others[0]!r}; {hint}", (others[0],))
-    return tuple(_compile(name, spec, known, schema) for name, spec in written.items())
+        raise BadCheck(f"unknown check {others[0]!r}; {hint}", (others[0],))
+    return tuple(_compile(name, argument, known, schema) for name, argument in written.items())
 
 
 def _declared(schema: Json) -> frozenset[str]:
@@ -58,36 +60,36 @@ def _refuse_typo(
     for key in written:
         near = difflib.get_close_matches(key, known, 1, cutoff=0.75)
         if near and key not in declared:
-            raise CheckSpecError(f"unknown check {key!r}; did you mean {near[0]!r}?", (key,))
+            raise BadCheck(f"unknown check {key!r}; did you mean {near[0]!r}?", (key,))
 
 
-def _compile(name: str, spec: Json, known: Mapping[str, CheckKind], schema: Json = None) -> Check:
+def _compile(name: str, argument: Json, known: Mapping[str, CheckKind], schema: Json = None) -> Check:
     kind = known[name]
     try:
-        kind.written(spec)
+        kind.written(argument)
         if not kind.combines:
-            return Check(kind.name, spec)
-        options = spec if isinstance(spec, list) else [spec]
+            return Check(kind, argument)
+        options = argument if isinstance(argument, list) else [argument]
         parts: list[tuple[Check, ...]] = []
         for position, option in enumerate(options):
             try:
                 parts.append(compile_argument(option, schema=schema, checks=known))
-            except CheckSpecError as error:
-                inner = (position, *error.keys) if isinstance(spec, list) else error.keys
-                raise CheckSpecError(str(error), inner) from None
-        return Check(kind.name, spec, tuple(parts))
-    except CheckSpecError as error:
+            except BadCheck as error:
+                inner = (position, *error.keys) if isinstance(argument, list) else error.keys
+                raise BadCheck(str(error), inner) from None
+        return Check(kind, argument, tuple(parts))
+    except BadCheck as error:
         message = str(error) if error.keys else f"{name} {error}"
-        raise CheckSpecError(message, (name, *error.keys)) from None
+        raise BadCheck(message, (name, *error.keys)) from None
 
 
 def compile_text(written: Json, *, checks: Mapping[str, CheckKind] | None = None) -> tuple[Check, ...]:
     """Read the checks of an answer's text; a bare value is refused, since no model repeats a sentence to the letter."""
-    known = known_checks() if checks is None else checks
+    known = CHECKS if checks is None else checks
     if not isinstance(written, dict) or not written:
-        raise CheckSpecError("takes checks, as in {contains: …}")
+        raise BadCheck("takes checks, as in {contains: …}")
     for key in written:
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
-            raise CheckSpecError(f"unknown check {key!r}" + (f"; did you mean {near[0]!r}?" if near else ""), (key,))
-    return tuple(_compile(name, spec, known) for name, spec in written.items())
+            raise BadCheck(f"unknown check {key!r}" + (f"; did you mean {near[0]!r}?" if near else ""), (key,))
+    return tuple(_compile(name, argument, known) for name, argument in written.items())

@@ -1,0 +1,40 @@
+"""Checks of a string."""
+
+from __future__ import annotations
+
+from pytest_toolcall.core.expectations import Argument, Check
+from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.verdict.checks.kinds import BadCheck, argument_check, is_value
+from pytest_toolcall.verdict.patterns import PatternError, check_pattern, found
+
+
+def _a_pattern(written: Json) -> None:
+    if not isinstance(written, str):
+        raise BadCheck("must be a regular expression in a string")
+    try:
+        check_pattern(written)
+    except PatternError as error:
+        raise BadCheck(str(error)) from None
+
+
+@argument_check("regex", of="string", schema={"type": "string"}, written=_a_pattern)
+def regex(check: Check, argument: Argument) -> str:
+    """Found anywhere in the string; letter case is ignored."""
+    return "" if found(check.argument, argument.value) else is_value(argument)
+
+
+def _a_text(written: Json) -> None:
+    if not isinstance(written, str) or not written:
+        raise BadCheck("must be a string that is not empty")
+
+
+@argument_check(
+    "contains",
+    of="string",
+    schema={"type": "string", "minLength": 1},
+    written=_a_text,
+    texts=lambda check: (check.argument,),
+)
+def contains(check: Check, argument: Argument) -> str:
+    """A part of the string; letter case is ignored."""
+    return "" if check.argument.casefold() in argument.value.casefold() else is_value(argument)
