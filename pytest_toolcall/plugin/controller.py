@@ -16,6 +16,7 @@ from pytest_toolcall.plugin.selection import is_case_file
 if TYPE_CHECKING:
     from pytest_toolcall.play.recording import Recording
     from pytest_toolcall.plugin.session import ToolcallSession
+    from pytest_toolcall.report.files import Destination
     from pytest_toolcall.report.run_json import RunReport
     from pytest_toolcall.score.point_record import PointRecord
     from pytest_toolcall.score.record import CaseRecord
@@ -40,7 +41,6 @@ class Results:
         self._clock = time.perf_counter()
         self._last = self._clock
         self._report: RunReport | None = None
-        self._compared: list[str] = []
 
     @pytest.hookimpl
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -191,24 +191,26 @@ class Results:
         reasons = Counter(record.reason for record in self.report().cases if record.model == model and record.errored)
         return reasons.most_common(1)[0][0]
 
+    @cached_property
+    def _destination(self) -> Destination:
+        from pytest_toolcall.plugin.outputs import destination
+
+        return destination(self.session, self.session.run_directory if self.anything else None)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        """What the terminal shows of the results; made before anything is written, which may replace an earlier run."""
+        from pytest_toolcall.report.outputs import terminal_lines
+
+        return terminal_lines(self.report(), self._destination)
+
     def write(self) -> None:
         """Write the run's files. What cannot be written is told, and costs nothing else."""
-        from pytest_toolcall.plugin.outputs import compared_lines, write_outputs
-        from pytest_toolcall.report.run_json import case_lines, render, write_text
+        from pytest_toolcall.report.outputs import write_outputs
 
         report = self.report()
-        self._compared = compared_lines(self.session, report)
-        lines = case_lines(report)
-        document = render(report, lines)
-        targets = []
-        directory = self.session.run_directory if self.anything else None
-        if directory is not None:
-            one_a_line = "".join(f"{line}\n" for line in lines)
-            targets += [(directory / "run.json", document), (directory / "cases.jsonl", one_a_line)]
-        if self.session.options.json is not None:
-            targets.append((self.session.options.json, document))
-        self.problems += [problem for path, text in targets if (problem := write_text(path, text))]
-        self.problems += write_outputs(self.session, report, directory)
+        _ = self._lines
+        self.problems += write_outputs(report, self._destination)
         if self.session.keeping.problem:
             self.problems.append(self.session.keeping.problem)
         hook = self.session.config.hook.pytest_toolcall_report
@@ -227,26 +229,12 @@ class Results:
 
     def terminal(self, writer: Any) -> None:
         """Print the table and everything a reader has to know beside it."""
-        from pytest_toolcall.report.bfcl import bfcl_lines
-        from pytest_toolcall.report.conformance import conformance_lines
-        from pytest_toolcall.report.perf import perf_lines
-        from pytest_toolcall.report.streams import stream_lines
-        from pytest_toolcall.report.terminal import metric_table, printable
+        from pytest_toolcall.report.terminal import printable
 
         report = self.report()
         writer.section("tool calls", sep="=")
-        for line in metric_table(report.models) if report.models else ():
+        for line in self._lines:
             writer.line(line)
-        writer.line("")
-        for line in [*self._compared, *([""] if self._compared else [])]:
-            writer.line(line)
-        for line in bfcl_lines(report.cases):
-            writer.line(line)
-        for line in (*perf_lines(report.perf), *conformance_lines(report.conformance)):
-            writer.line(line)
-        if self.session.options.stream == "both":
-            for line in stream_lines(report.cases, self.session.models):
-                writer.line(printable(line))
         if report.missing:
             writer.line(f"{report.missing} selected cases have no verdict: the run is not complete", yellow=True)
         left = self.session.left_alone
@@ -261,7 +249,7 @@ class Results:
             writer.line(line, yellow=True)
         for problem in self.verdict():
             writer.line(printable(problem), red=True)
-        directory = self.session.run_directory if self.anything else None
+        directory = self._destination.directory
         if directory is not None:
             writer.line(f"kept in {_shown(directory, self.session.config)}")
 

@@ -149,7 +149,7 @@ class Asking:
             return Path(self.worker["toolcall_resume"])
         if not self.options.resume:
             return None
-        from pytest_toolcall.report.runs import find_recording
+        from pytest_toolcall.report.run_directory import find_recording
 
         return find_recording(self.options.resume, self.options.reports, self.config.invocation_params.dir)
 

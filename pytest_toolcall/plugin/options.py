@@ -5,6 +5,7 @@ Light on purpose: this module is loaded in every pytest run of everybody who ins
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -22,7 +23,10 @@ WireName = Literal["chat", "responses", "messages"]
 
 @dataclass(frozen=True)
 class Option:
-    """One row of the option table; ``many`` options may be repeated and are lists in ini files."""
+    """One row of the option table; ``many`` options may be repeated and are lists in ini files.
+
+    Only the outputs in `report.outputs` read ``output`` options, by name. One with the metavar PATH is a path.
+    """
 
     name: str
     help: str
@@ -31,6 +35,7 @@ class Option:
     flag: bool = False
     default: str = ""
     text_in_ini: bool = False
+    output: bool = False
 
     @property
     def dest(self) -> str:
@@ -58,16 +63,21 @@ OPTIONS = (
     ),
     Option("max-cost", "US dollars after which no request starts any more", "USD"),
     Option("rpm", "requests a minute at most, for each model", "N"),
-    Option("json", "also write run.json to this file", "PATH"),
-    Option("compare", "show the change against an earlier run: directory, run.json, name of a run, or `latest`", "RUN"),
+    Option("json", "also write run.json to this file", "PATH", output=True),
+    Option(
+        "compare",
+        "show the change against an earlier run: directory, run.json, name of a run, or `latest`",
+        "RUN",
+        output=True,
+    ),
     Option(
         "compare-spec",
         "measure speculative decoding: two models, as in plain=draft; with -m perf",
         "BASE=SPEC",
         many=True,
     ),
-    Option("prometheus", "write the figures as a Prometheus textfile, as in toolcall.prom", "PATH"),
-    Option("pushgateway", "push the figures to this Prometheus pushgateway", "URL"),
+    Option("prometheus", "write the figures as a Prometheus textfile, as in toolcall.prom", "PATH", output=True),
+    Option("pushgateway", "push the figures to this Prometheus pushgateway", "URL", output=True),
     Option("gate", "condition that must hold, as in overall>=0.9, may be repeated", "EXPR", many=True),
     Option(
         "max-errored",
@@ -142,13 +152,9 @@ class Options:
     resume: str
     max_cost_usd: float | None
     rpm: float | None
-    json: Path | None
-    compare: str
     speculation_pairs: tuple[tuple[str, str], ...]
-    prometheus: Path | None
-    pushgateway: str
     junit_properties: bool
-    evals_report: bool
+    outputs: Mapping[str, str]
     gates: tuple[str, ...]
     max_errored: float
     bfcl_strict: bool
@@ -236,6 +242,16 @@ def _pair(text: str) -> tuple[str, str]:
     return base.strip(), spec.strip()
 
 
+def _outputs(config: pytest.Config) -> dict[str, str]:
+    """The options of outputs that were given, by name; paths are absolute."""
+    found = {"evals-report": config.getini("toolcall_evals_report")}
+    for option in OPTIONS:
+        if option.output:
+            name = option.dest.removeprefix("toolcall_")
+            found[option.name] = _path(config, name) if option.metavar == "PATH" else _given(config, name)
+    return {name: str(value) for name, value in found.items() if value}
+
+
 def read_options(config: pytest.Config) -> Options:
     """The options of this session. Raises `UsageError` where one of them is wrong."""
     reports = _given(config, "reports")
@@ -257,13 +273,9 @@ def read_options(config: pytest.Config) -> Options:
         resume=_given(config, "resume") or "",
         max_cost_usd=_number(config, "max_cost", -1, 0) if _given(config, "max_cost") else None,
         rpm=_number(config, "rpm", -1, 0.001) if _given(config, "rpm") else None,
-        json=_path(config, "json"),
-        compare=_given(config, "compare") or "",
         speculation_pairs=tuple(map(_pair, _given(config, "compare_spec") or ())),
-        prometheus=_path(config, "prometheus"),
-        pushgateway=_given(config, "pushgateway") or "",
         junit_properties=bool(config.getini("toolcall_junit_properties")),
-        evals_report=bool(config.getini("toolcall_evals_report")),
+        outputs=_outputs(config),
         gates=tuple(_given(config, "gate") or ()),
         max_errored=_number(config, "max_errored", DEFAULT_MAX_ERRORED, 0, 1),
         bfcl_strict=bool(_given(config, "bfcl_strict")),

@@ -33,7 +33,7 @@ class Keeping:
             return Path(named) if named else None
         if self._reports is None or not self._models:
             return None
-        from pytest_toolcall.report.runs import new_run_directory
+        from pytest_toolcall.report.run_directory import new_run_directory
 
         return new_run_directory(self._reports, self._models)
 

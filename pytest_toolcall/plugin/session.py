@@ -109,9 +109,11 @@ class ToolcallSession:
         for model in (name for pair in self.options.speculation_pairs for name in pair):
             self.request.check(model)
         _ = self.asking.resumed_from
-        from pytest_toolcall.plugin.outputs import check_outputs
+        if self.options.outputs:
+            from pytest_toolcall.plugin.outputs import destination
+            from pytest_toolcall.report.outputs import check_outputs
 
-        check_outputs(self)
+            check_outputs(destination(self))
         named = [path.name for path in named_case_files(self.config)] or list(self.options.suites)
         if not self.models and named:
             raise UsageError(

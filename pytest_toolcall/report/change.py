@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.report.files import Destination
 from pytest_toolcall.report.run_json import RunReport
+from pytest_toolcall.report.stored_runs import find_run, read_run
 from pytest_toolcall.report.terminal import DASH, aligned, printable, seconds
 from pytest_toolcall.score.comparison import Change, Comparison, compare
 from pytest_toolcall.score.record import CaseRecord
@@ -12,6 +16,30 @@ from pytest_toolcall.score.summary import ModelSummary, summarise
 
 MOST_FLIPS = 30
 SIGNIFICANT = 0.05
+
+
+def check_earlier_run(to: Destination) -> None:
+    """Raise `UsageError` where ``--toolcall-compare`` names no run. What is the latest one is not known yet."""
+    if to.options["compare"] != "latest":
+        _earlier_run(to)
+
+
+def _earlier_run(to: Destination) -> Path | None:
+    try:
+        return find_run(to.options["compare"], reports=to.reports, directory=to.invoked_in, models=to.models)
+    except UsageError as error:
+        raise UsageError(f"--toolcall-compare: {error}") from None
+
+
+def compared_lines(report: RunReport, to: Destination) -> list[str]:
+    """The change since the run to compare with. Asked before this run is written, so that ``latest`` is another one."""
+    try:
+        path = _earlier_run(to)
+        if path is None:
+            return ["there is no earlier run of this model to compare with", ""]
+        return [*change_lines(read_run(path), path.parent.name, report), ""]
+    except UsageError as error:
+        return [str(error), ""]
 
 
 def change_lines(old: RunReport, name: str, new: RunReport) -> list[str]:

@@ -12,10 +12,11 @@ from types import MappingProxyType
 
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.report.conformance import compared
-from pytest_toolcall.report.kept import KeptRun, read_run
+from pytest_toolcall.report.files import Destination, write_text
 from pytest_toolcall.report.markdown import failure, inline, table
 from pytest_toolcall.report.page import case_view, failed_trials
-from pytest_toolcall.report.run_json import RunReport
+from pytest_toolcall.report.run_json import RUN_FILE, RunReport
+from pytest_toolcall.report.stored_runs import StoredRun, read_run, runs_under
 from pytest_toolcall.report.terminal import DASH, percent, seconds
 from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import ModelSummary, summarise
@@ -46,7 +47,7 @@ class Column:
 
 
 def columns(
-    runs: Sequence[KeptRun], known: Mapping[Path, RunReport] = MappingProxyType({})
+    runs: Sequence[StoredRun], known: Mapping[Path, RunReport] = MappingProxyType({})
 ) -> tuple[list[Column], list[str]]:
     """The newest results of each model in each suite, from runs that come newest first; and what could not be read.
 
@@ -80,7 +81,7 @@ def columns(
 
 
 def render_comparison(
-    runs: Sequence[KeptRun],
+    runs: Sequence[StoredRun],
     problems: Sequence[str] = (),
     title: str = "Comparison",
     *,
@@ -98,6 +99,14 @@ def render_comparison(
     if left := [*problems, *unread]:
         lines += ["", "## Left out", "", *(f"* {inline(problem)}" for problem in left)]
     return "\n".join(lines) + "\n"
+
+
+def write_comparison(report: RunReport, to: Destination) -> list[str]:
+    """Write ``comparison.md`` beside the run's directory, over all runs that are kept there."""
+    reports = to.file(RUN_FILE).parents[1]
+    runs, broken = runs_under(reports)
+    text = render_comparison(runs, broken, known={to.file(RUN_FILE): report})
+    return write_text(reports / "comparison.md", text, encoding="utf-8")
 
 
 def _suite(suite: str, mine: Sequence[Column]) -> list[str]:

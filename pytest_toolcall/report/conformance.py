@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_toolcall.core.errors import UsageError
-from pytest_toolcall.report.kept import KeptRun, read_run
+from pytest_toolcall.report.files import Destination, write_text
 from pytest_toolcall.report.markdown import fenced, inline, table
-from pytest_toolcall.report.run_json import RunReport, write_text
+from pytest_toolcall.report.run_json import RunReport
+from pytest_toolcall.report.stored_runs import StoredRun, read_run
 from pytest_toolcall.report.terminal import aligned, printable
 from pytest_toolcall.score.rule_record import BrokenRule, Conformance, ConformanceCounts, ConformanceReport, RuleRecord
 
@@ -78,15 +79,12 @@ def render_conformance(report: ConformanceReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_conformance(report: RunReport, directory: Path) -> list[str]:
-    """Write ``spec.md``; returns what went wrong."""
-    if report.conformance is None:
-        return []
-    problem = write_text(directory / CONFORMANCE_FILE, render_conformance(report.conformance), encoding="utf-8")
-    return [problem] if problem else []
+def write_conformance(report: RunReport, to: Destination) -> list[str]:
+    assert report.conformance is not None
+    return write_text(to.file(CONFORMANCE_FILE), render_conformance(report.conformance), encoding="utf-8")
 
 
-def compared(runs: Sequence[KeptRun], known: Mapping[Path, RunReport]) -> list[str]:
+def compared(runs: Sequence[StoredRun], known: Mapping[Path, RunReport]) -> list[str]:
     """The newest conformance of each model, side by side; runs come newest first. Only runs that hold one are read."""
     found: dict[str, Conformance] = {}
     for run in runs:

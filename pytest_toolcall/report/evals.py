@@ -9,22 +9,22 @@ from pathlib import Path
 import msgspec
 
 from pytest_toolcall.report.comparison import render_comparison
-from pytest_toolcall.report.kept import kept_runs
-from pytest_toolcall.report.run_json import RunReport, render, write_text
-from pytest_toolcall.report.runs import slug
+from pytest_toolcall.report.files import Destination, slug, write_text
+from pytest_toolcall.report.run_json import RunReport, render
+from pytest_toolcall.report.stored_runs import stored_runs
 from pytest_toolcall.score.summary import summarise
 
 FOLDER = "evals"
 
 
-def write_evals(report: RunReport, root: Path) -> list[str]:
+def write_evals(report: RunReport, to: Destination) -> list[str]:
     """Write both places of every ``evals`` folder that cases were read from; returns what could not be written.
 
-    ``root`` is where relative node ids start. Each file in ``.results`` is a ``run.json`` of one model and the cases of
+    Each file in ``.results`` is a ``run.json`` of one model and the cases of
     that folder alone.
     """
-    problems = []
-    for folder, nodeids in sorted(_folders(report, root).items()):
+    problems: list[str] = []
+    for folder, nodeids in sorted(_folders(report, to.root).items()):
         results = folder / ".results"
         for model, summary in report.models.items():
             mine = [record for record in report.cases if record.model == model and record.nodeid in nodeids]
@@ -36,13 +36,11 @@ def write_evals(report: RunReport, root: Path) -> list[str]:
                 models={model: summarise(mine, simulated=summary.simulated)},
                 cases=mine,
             )
-            problems.append(write_text(_new_file(results, model, report.started), render(part)))
-        runs, broken = kept_runs(results.glob("*.json"))
+            problems += write_text(_new_file(results, model, report.started), render(part))
+        runs, broken = stored_runs(results.glob("*.json"))
         title = f"Evals of {folder.parent.name}"
-        problems.append(
-            write_text(folder / "evals-report.md", render_comparison(runs, broken, title), encoding="utf-8")
-        )
-    return [problem for problem in problems if problem]
+        problems += write_text(folder / "evals-report.md", render_comparison(runs, broken, title), encoding="utf-8")
+    return problems
 
 
 def _folders(report: RunReport, root: Path) -> dict[Path, set[str]]:

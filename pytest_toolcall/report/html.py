@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_toolcall.report.files import Destination, write_text
 from pytest_toolcall.report.page import page, spoken
 from pytest_toolcall.report.run_json import RunReport
 from pytest_toolcall.report.terminal import printable
@@ -22,6 +23,11 @@ def render_html(report: RunReport, name: str = "") -> str:
     environment.filters["shown"] = shown
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     return template.render(page=page(report, name), spoken=spoken) + "\n"
+
+
+def write_html(report: RunReport, to: Destination) -> list[str]:
+    path = to.file("report.html")
+    return write_text(path, render_html(report, path.parent.name), encoding="utf-8")
 
 
 def shown(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pytest_toolcall.report.files import Destination, write_text
 from pytest_toolcall.report.page import CaseView, Graded, Page, TrialView, page, spoken
 from pytest_toolcall.report.run_json import RunReport
 from pytest_toolcall.report.terminal import printable
@@ -58,6 +59,11 @@ def render_page(report: RunReport, name: str = "") -> str:
         rows = [[model, str(count), reason] for model, count, reason in view.errored]
         lines += table([["Model", "Cases", "Reason"], *rows])
     return "\n".join(lines) + "\n"
+
+
+def write_page(report: RunReport, to: Destination) -> list[str]:
+    path = to.file("report.md")
+    return write_text(path, render_page(report, path.parent.name), encoding="utf-8")
 
 
 def _failures(view: Page) -> list[str]:

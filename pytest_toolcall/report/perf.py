@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pytest_toolcall.report.files import Destination, write_text
+from pytest_toolcall.report.run_json import RunReport
 from pytest_toolcall.report.terminal import DASH, aligned, printable, seconds
 from pytest_toolcall.score.point_record import PerfReport, PointRecord, ToolCost
-
-if TYPE_CHECKING:
-    from pytest_toolcall.report.run_json import RunReport
 
 _TIMES = ("ttft", "first_call", "arguments", "itl")
 _TITLES = {"ttft": "first token", "first_call": "first call", "arguments": "arguments", "itl": "between tokens"}
@@ -152,15 +149,13 @@ def render_perf(report: RunReport, title: str, charts: Sequence[tuple[str, str]]
     return "\n".join(lines)
 
 
-def write_perf(report: RunReport, directory: Path) -> list[str]:
+def write_perf(report: RunReport, to: Destination) -> list[str]:
     """Write ``perf.md`` and its charts; returns what went wrong."""
-    from pytest_toolcall.report.run_json import write_text
-
-    if report.perf is None:
-        return []
+    assert report.perf is not None
     charts: list[tuple[str, str]] = []
     told = ""
     problems = []
+    page = to.file("perf.md")
     if report.perf.points:
         try:
             from pytest_toolcall.report.perf_charts import draw
@@ -168,11 +163,10 @@ def write_perf(report: RunReport, directory: Path) -> list[str]:
             told = "No charts: they need matplotlib, which `pip install 'pytest-toolcall[perf]'` installs."
         else:
             try:
-                charts = draw(report.perf, directory)
+                charts = draw(report.perf, page.parent)
             except OSError as error:
-                problems.append(f"cannot write charts to {directory}: {error.strerror or error}")
-    page = render_perf(report, directory.name, charts, told)
-    return [*problems, write_text(directory / "perf.md", page, encoding="utf-8")]
+                problems.append(f"cannot write charts to {page.parent}: {error.strerror or error}")
+    return problems + write_text(page, render_perf(report, page.parent.name, charts, told), encoding="utf-8")
 
 
 GAUGES: dict[str, tuple[str, tuple[str, ...]]] = {

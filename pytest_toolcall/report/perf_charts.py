@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from pytest_toolcall.report.runs import slug
+from pytest_toolcall.report.files import slug
 from pytest_toolcall.score.point_record import PerfReport, PointRecord
 
 _AXES = {

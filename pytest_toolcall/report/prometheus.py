@@ -7,6 +7,7 @@ a case, so their number is bounded by what people wrote.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 from datetime import datetime
 from functools import partial
 from http.client import HTTPException
@@ -15,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.report import perf
+from pytest_toolcall.report.files import Destination, slug_of_all, write_text
 from pytest_toolcall.report.run_json import RunReport
 from pytest_toolcall.score.summary import ModelSummary, summarise
 
@@ -50,6 +53,14 @@ GAUGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "toolcall_run_started_timestamp_seconds": ("When the run started, Unix time.", ()),
 }
 """Every gauge: its help text and its labels."""
+
+
+def needs_client(option: str, to: Destination) -> None:
+    """Raise `UsageError` where the library is missing."""
+    if importlib.util.find_spec("prometheus_client") is None:
+        raise UsageError(
+            f"--toolcall-{option} needs prometheus-client; install it with: pip install 'pytest-toolcall[prometheus]'"
+        )
 
 
 def label(text: str) -> str:
@@ -115,20 +126,14 @@ def _fill(gauges: dict[str, Gauge], model: str, suite: str, summary: ModelSummar
     put("toolcall_judge_cost_usd", summary.judge.cost_usd)
 
 
-def write_textfile(report: RunReport, path: Path) -> str:
-    """Write the textfile in one step; returns why it could not be written."""
-    from prometheus_client import write_to_textfile
+def write_textfile(report: RunReport, to: Destination) -> list[str]:
+    from prometheus_client import generate_latest
 
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_to_textfile(str(path), registry(report))
-    except OSError as error:
-        return f"cannot write {path}: {error.strerror or error}"
-    return ""
+    return write_text(Path(to.options["prometheus"]), generate_latest(registry(report)).decode(), encoding="utf-8")
 
 
-def push(report: RunReport, url: str, instance: str) -> str:
-    """Replace what the pushgateway holds of this job and ``instance`` (the model, or ``multi``); returns why not.
+def push(report: RunReport, to: Destination) -> list[str]:
+    """Replace what the pushgateway holds of this job and this instance (the model, or ``multi``); returns why not.
 
     A user and password in the address are sent as basic authentication, and never told.
     """
@@ -136,6 +141,7 @@ def push(report: RunReport, url: str, instance: str) -> str:
     from prometheus_client.exposition import basic_auth_handler, default_handler
 
     handler: Any = default_handler
+    url = to.options["pushgateway"]
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         host = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
@@ -145,12 +151,12 @@ def push(report: RunReport, url: str, instance: str) -> str:
             )
         address = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
     except ValueError:
-        return "cannot push to the Prometheus pushgateway: its address cannot be read"
-    key = {"instance": label(instance)}
+        return ["cannot push to the Prometheus pushgateway: its address cannot be read"]
+    key = {"instance": label(slug_of_all(list(report.models)))}
     try:
         push_to_gateway(address, JOB, registry(report), grouping_key=key, timeout=PUSH_TIMEOUT_S, handler=handler)
     except HTTPError as error:
-        return f"cannot push to the Prometheus pushgateway at {host}: {error}"
+        return [f"cannot push to the Prometheus pushgateway at {host}: {error}"]
     except (OSError, HTTPException) as error:
-        return f"cannot push to the Prometheus pushgateway at {host}: {getattr(error, 'reason', None) or error}"
-    return ""
+        return [f"cannot push to the Prometheus pushgateway at {host}: {getattr(error, 'reason', None) or error}"]
+    return []

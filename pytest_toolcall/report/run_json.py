@@ -13,12 +13,14 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from pytest_toolcall.report.files import Destination, write_text
 from pytest_toolcall.score.point_record import PerfReport
 from pytest_toolcall.score.record import CaseRecord, to_json
 from pytest_toolcall.score.rule_record import ConformanceReport
 from pytest_toolcall.score.summary import ModelSummary
 
 SCHEMA: Final = "pytest-toolcall/run/1"
+RUN_FILE: Final = "run.json"
 SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
 
 
@@ -41,18 +43,6 @@ class RunReport(msgspec.Struct, frozen=True):
     conformance: ConformanceReport | None = msgspec.field(default=None, name="spec")
 
 
-def write_text(path: Path, text: str, *, encoding: str = "ascii") -> str:
-    """Write a report; returns why it could not be written, empty when it was. Replaces the file in one step."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
-        partial.write_text(text, encoding=encoding, newline="\n")
-        partial.replace(path)
-    except OSError as error:
-        return f"cannot write {path}: {error.strerror or error}"
-    return ""
-
-
 def case_lines(report: RunReport) -> list[str]:
     """Each case object of the document as one line of ASCII JSON: the lines of ``cases.jsonl``."""
     return [to_json(case) for case in report.cases]
@@ -68,6 +58,19 @@ def render(report: RunReport, lines: Sequence[str] | None = None) -> str:
     figures = json.dumps(document, ensure_ascii=True, allow_nan=False, indent=1)
     cases = ",\n  ".join(case_lines(report) if lines is None else lines)
     return f'{figures[:-2]},\n "cases": [\n  {cases}\n ]\n}}\n'
+
+
+def write_run(report: RunReport, to: Destination) -> list[str]:
+    """Write ``run.json`` and ``cases.jsonl``, and the document once more where ``--toolcall-json`` says."""
+    lines = case_lines(report)
+    document = render(report, lines)
+    problems = []
+    if to.directory is not None:
+        problems += write_text(to.file(RUN_FILE), document)
+        problems += write_text(to.file("cases.jsonl"), "".join(f"{line}\n" for line in lines))
+    if "json" in to.options:
+        problems += write_text(Path(to.options["json"]), document)
+    return problems
 
 
 def json_schema() -> dict[str, Any]:

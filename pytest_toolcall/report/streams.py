@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_toolcall.report.terminal import printable
 from pytest_toolcall.score.record import CaseRecord
 
 STREAMED = " (stream)"
@@ -23,8 +24,8 @@ def stream_lines(records: Sequence[CaseRecord], models: Sequence[str]) -> list[s
         plain, streamed = _by_case(records, model), _by_case(records, f"{model}{STREAMED}")
         both = plain.keys() & streamed.keys()
         differing = sorted(key for key in both if _verdict(plain[key]) != _verdict(streamed[key]))
-        lines.append(f"{model}: plain and streamed verdicts differ in {len(differing)} of {len(both)} cases")
-        lines += [f"  {suite}/{case}: {_told(plain[suite, case], streamed[suite, case])}" for suite, case in differing]
+        lines.append(f"{printable(model)}: plain and streamed verdicts differ in {len(differing)} of {len(both)} cases")
+        lines += [f"  {printable('/'.join(key))}: {printable(_told(plain[key], streamed[key]))}" for key in differing]
     return lines
 
 

@@ -143,7 +143,9 @@ def test_exitfirst_is_not_complete_and_says_how_many_are_missing(pytester: pytes
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_full_disk_is_told_and_costs_no_verdict(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     write_cases(pytester.path)
-    monkeypatch.setattr("pytest_toolcall.report.runs.new_run_directory", lambda *_: full_directory(pytester.path))
+    monkeypatch.setattr(
+        "pytest_toolcall.report.run_directory.new_run_directory", lambda *_: full_directory(pytester.path)
+    )
     result = pytester.runpytest("cases", "--model", "sim:reference", "--toolcall-json", "o.json")
     result.assert_outcomes(passed=5)
     result.stdout.fnmatch_lines(["*cannot write*recording.jsonl*No space left*"])

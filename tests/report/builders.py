@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pytest_toolcall.report.files import Destination
 from pytest_toolcall.report.run_json import SCHEMA, RunReport, render
 from pytest_toolcall.score.record import (
     ApiCallRecord,
@@ -95,6 +96,11 @@ def run(*cases: CaseRecord, started: str = "2026-11-01T10:00:00+00:00", **change
         list(cases),
         **changes,
     )
+
+
+def to(root: Path, **options: str) -> Destination:
+    """Where nothing is kept, and only the outputs of these options come about."""
+    return Destination(None, None, root, root, (), options)
 
 
 def keep(reports: Path, name: str, report: RunReport) -> Path:

@@ -13,10 +13,10 @@ from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.report.change import change_lines
 from pytest_toolcall.report.comparison import render_comparison
 from pytest_toolcall.report.evals import write_evals
-from pytest_toolcall.report.kept import find_run, kept_runs, read_run, runs_under
 from pytest_toolcall.report.run_json import RunReport
+from pytest_toolcall.report.stored_runs import find_run, read_run, runs_under, stored_runs
 from pytest_toolcall.score.record import CaseRecord
-from tests.report.builders import EVERYTHING, case, dialogue_trial, keep, run, trial
+from tests.report.builders import EVERYTHING, case, dialogue_trial, keep, run, to, trial
 from tests.report.test_report_markdown import ALLOWED, READER, cells, tags
 
 
@@ -232,8 +232,8 @@ def test_eval_folders_get_their_results_and_a_report_of_their_own_cases(tmp_path
     ]
     other = case("c", trial("passed"), model="or/claude")
     report = run(*mine, other, started="2026-11-01T10:00:00+00:00")
-    assert write_evals(report, tmp_path) == []
-    assert write_evals(report, tmp_path) == []
+    assert write_evals(report, to(tmp_path)) == []
+    assert write_evals(report, to(tmp_path)) == []
     folder = tmp_path / "agents" / "x" / "evals"
     assert sorted(path.name for path in (folder / ".results").iterdir()) == [
         "or-claude_1793527200-2.json", "or-claude_1793527200-3.json", "or-claude_1793527200-4.json",
@@ -253,7 +253,7 @@ def test_eval_folders_get_their_results_and_a_report_of_their_own_cases(tmp_path
 def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "evals").write_text("a file in the way")
     one = msgspec.structs.replace(dialogue("m", "passed"), nodeid="evals/greets.yaml::greets[m]")
-    problems = write_evals(run(one), tmp_path)
+    problems = write_evals(run(one), to(tmp_path))
     assert len(problems) == 2
     assert all(problem.startswith("cannot write") for problem in problems)
 
@@ -261,6 +261,6 @@ def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_kept_runs_of_plain_files_are_named_by_the_file(tmp_path: Path) -> None:
     (tmp_path / "x_1.json").write_text(keep(tmp_path, "a", run(case("c", trial()))).read_text())
     (tmp_path / "y.json").write_text("no")
-    runs, problems = kept_runs(tmp_path.glob("*.json"))
+    runs, problems = stored_runs(tmp_path.glob("*.json"))
     assert [found.name for found in runs] == ["x_1"]
     assert problems[0].startswith("y.json: not a run")

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pytest_toolcall.report.prometheus import GAUGES, LONGEST_LABEL, MOST_GROUPS, label, push, write_textfile
 from pytest_toolcall.report.run_json import RunReport
-from tests.report.builders import EVERYTHING, HOSTILE, case, dialogue_trial, run, trial
+from tests.report.builders import EVERYTHING, HOSTILE, case, dialogue_trial, run, to, trial
 
 DOCS = Path(__file__).parents[2] / "docs" / "reports.md"
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
@@ -31,7 +31,7 @@ def parsed(text: str) -> Samples:
 
 
 def written(report: RunReport, path: Path) -> Samples:
-    assert write_textfile(report, path) == ""
+    assert write_textfile(report, to(path.parent, prometheus=str(path))) == []
     return parsed(path.read_text(encoding="utf-8"))
 
 
@@ -105,7 +105,9 @@ def test_every_metric_and_label_is_documented() -> None:
 
 def test_a_textfile_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert write_textfile(run(case("a", trial())), tmp_path / "file" / "t.prom").startswith("cannot write")
+    target = to(tmp_path, prometheus=str(tmp_path / "file" / "t.prom"))
+    (problem,) = write_textfile(run(case("a", trial())), target)
+    assert problem.startswith("cannot write")
 
 
 @contextmanager
@@ -133,17 +135,21 @@ def gateway(status: int = 200) -> Iterator[tuple[str, list[tuple[str, str, str]]
         server.server_close()
 
 
+def pushed(address: str) -> list[str]:
+    return push(run(case("a", trial("passed"))), to(Path(), pushgateway=address))
+
+
 def test_a_push_replaces_what_the_gateway_holds_of_the_model() -> None:
     with gateway() as (address, told):
-        assert push(run(case("a", trial("passed"))), f"http://{address}", "gpt-x") == ""
-        assert push(run(case("a", trial("passed"))), address, "gpt-x") == ""
-    assert [(method, path) for method, path, _ in told] == [("PUT", "/metrics/job/pytest-toolcall/instance/gpt-x")] * 2
+        assert pushed(f"http://{address}") == []
+        assert pushed(address) == []
+    assert [(method, path) for method, path, _ in told] == [("PUT", "/metrics/job/pytest-toolcall/instance/m")] * 2
     assert parsed(told[0][2])["toolcall_pass_ratio"][("model", "m"), ("suite", "s")] == 1
 
 
 def test_user_and_password_of_the_address_are_sent_as_basic_authentication() -> None:
     with gateway() as (address, told):
-        assert push(run(case("a", trial("passed"))), f"http://me:s%40cret@{address}", "m") == ""
+        assert pushed(f"http://me:s%40cret@{address}") == []
     assert told[0][0] == "Basic bWU6c0BjcmV0"
 
 
@@ -151,10 +157,10 @@ def test_a_push_that_fails_is_told_in_one_line_without_user_and_password() -> No
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-    problem = push(run(case("a", trial())), f"http://user:secret@127.0.0.1:{port}", "m")
+    (problem,) = pushed(f"http://user:secret@127.0.0.1:{port}")
     assert problem.startswith("cannot push to the Prometheus pushgateway at 127.0.0.1")
     assert "secret" not in problem
     assert "\n" not in problem
     with gateway(500) as (address, _):
-        assert "500" in push(run(case("a", trial())), address, "m")
-    assert "cannot push" in push(run(case("a", trial())), "http://[half", "m")
+        assert "500" in pushed(address)[0]
+    assert "cannot push" in pushed("http://[half")[0]

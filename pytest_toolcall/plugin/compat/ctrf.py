@@ -26,13 +26,14 @@ class CtrfFields:
         results = session.config.pluginmanager.get_plugin("toolcall-results")
         path = session.config.getoption("ctrf", None)
         if results is not None and results.records and path:
-            problem = add_fields(Path(path), {nodeid: fields(record) for nodeid, record in results.records.items()})
-            results.problems += [problem] if problem else []
+            results.problems += add_fields(
+                Path(path), {nodeid: fields(record) for nodeid, record in results.records.items()}
+            )
 
 
-def add_fields(path: Path, found: dict[str, dict[str, Any]]) -> str:
+def add_fields(path: Path, found: dict[str, dict[str, Any]]) -> list[str]:
     """Add the figures to the tests of a CTRF file, by their names; returns why that could not be."""
-    from pytest_toolcall.report.run_json import write_text
+    from pytest_toolcall.report.files import write_text
 
     try:
         document = json.loads(path.read_bytes())
@@ -41,4 +42,4 @@ def add_fields(path: Path, found: dict[str, dict[str, Any]]) -> str:
                 test.setdefault("extra", {})["toolcall"] = found[test["name"]]
         return write_text(path, json.dumps(document, indent=4))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        return f"no figures in the CTRF report {path}: {type(error).__name__}: {error}"
+        return [f"no figures in the CTRF report {path}: {type(error).__name__}: {error}"]

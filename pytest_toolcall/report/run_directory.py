@@ -1,13 +1,13 @@
-"""Where runs are kept."""
+"""The directory of a run, and recordings by the names of runs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.report.files import slug_of_all
 
 
 def new_run_directory(reports: Path, models: Sequence[str]) -> Path:
@@ -16,8 +16,7 @@ def new_run_directory(reports: Path, models: Sequence[str]) -> Path:
     The directory is made at once, so that two runs that start in the same second do not share it. Where it cannot be
     made, the name is returned all the same: the first file that is written there tells why.
     """
-    label = slug(models[0]) if len(models) == 1 else "multi"
-    stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{label}"
+    stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{slug_of_all(models)}"
     for number in range(1, 1000):
         directory = reports / (stem if number == 1 else f"{stem}-{number}")
         try:
@@ -43,8 +42,3 @@ def find_recording(name: str, reports: Path | None, directory: Path) -> Path:
         if candidate.is_file() or (candidate.is_dir() and any(candidate.glob("recording*.jsonl"))):
             return candidate
     raise UsageError(f"{name}: there is no recorded run of this name")
-
-
-def slug(model: str) -> str:
-    """A model's name as a part of a file name."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.")[:60] or "model"

@@ -1,4 +1,4 @@
-"""Runs that were kept: found by name, and read again."""
+"""Runs on disk: found by name, and read again."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
 from pytest_toolcall.core.errors import UsageError
-from pytest_toolcall.report.run_json import SCHEMA, RunReport
-
-RUN_FILE: Final = "run.json"
+from pytest_toolcall.report.run_json import RUN_FILE, SCHEMA, RunReport
 
 
 class RunHead(msgspec.Struct, frozen=True):
@@ -26,7 +23,7 @@ class RunHead(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRun:
+class StoredRun:
     """A run on disk: its file, when it started, whom it asked."""
 
     path: Path
@@ -40,7 +37,7 @@ class KeptRun:
         return self.path.parent.name if self.path.name == RUN_FILE else self.path.stem
 
 
-def kept_runs(files: Iterable[Path]) -> tuple[list[KeptRun], list[str]]:
+def stored_runs(files: Iterable[Path]) -> tuple[list[StoredRun], list[str]]:
     """The runs that stand in ``files``, newest first, and one line for each file that is none."""
     runs, problems = [], []
     for path in sorted(files):
@@ -49,13 +46,13 @@ def kept_runs(files: Iterable[Path]) -> tuple[list[KeptRun], list[str]]:
         except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
             problems.append(f"{path.name if path.name != RUN_FILE else path.parent.name}: not a run: {_why(error)}")
         else:
-            runs.append(KeptRun(path, head.started, tuple(head.models), tuple(head.suites)))
+            runs.append(StoredRun(path, head.started, tuple(head.models), tuple(head.suites)))
     return sorted(runs, key=lambda run: (run.started, run.path.name, str(run.path)), reverse=True), problems
 
 
-def runs_under(reports: Path) -> tuple[list[KeptRun], list[str]]:
+def runs_under(reports: Path) -> tuple[list[StoredRun], list[str]]:
     """The runs kept in a reports directory, newest first, and what is broken there."""
-    return kept_runs(reports.glob(f"*/{RUN_FILE}"))
+    return stored_runs(reports.glob(f"*/{RUN_FILE}"))
 
 
 def _head(data: bytes) -> RunHead:
