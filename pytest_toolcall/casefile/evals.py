@@ -26,7 +26,7 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
-from pytest_toolcall.verdict import ecma
+from pytest_toolcall.verdict.ecma import javascript_pattern
 from pytest_toolcall.verdict.patterns import PatternError
 from pytest_toolcall.verdict.rubric import RubricError, read_rubric
 
@@ -143,7 +143,7 @@ class _EvalReader:
         ignore_case = written.type == "regex" if insensitive is UNSET else insensitive
         if written.type == "regex" and value:
             try:
-                ecma.check(value, ignore_case=ignore_case)
+                javascript_pattern(value, ignore_case=ignore_case)
             except PatternError as error:
                 self.problems.add((*keys, "value"), str(error))
         return Assertion(written.type, value, written.weight, ignore_case, self._calls(written, keys))

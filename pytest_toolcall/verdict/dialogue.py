@@ -9,8 +9,8 @@ from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.verdict import ecma
 from pytest_toolcall.verdict.calls import judge_calls
+from pytest_toolcall.verdict.ecma import javascript_pattern
 from pytest_toolcall.verdict.patterns import Undecided
 
 
@@ -18,7 +18,7 @@ def text_assertion(assertion: Assertion, response: str) -> str:
     """Why a ``contains`` or ``regex`` assertion does not hold; empty when it does."""
     if assertion.type == "regex":
         try:
-            if ecma.matches(assertion.value, response, ignore_case=assertion.case_insensitive):
+            if javascript_pattern(assertion.value, ignore_case=assertion.case_insensitive).found(response):
                 return ""
         except Undecided as fault:
             return str(fault)

@@ -1,4 +1,4 @@
-"""Regular expressions as JavaScript writes them, for the ``regex`` assertions of evals.
+"""Regular expressions of ECMA-262: JavaScript's in the ``regex`` assertions of evals, and JSON Schema's.
 
 What the two languages say differently is rewritten (``verdict/ecma_pattern.py``); what cannot be is refused with the
 reason, never run with another meaning (ECMA-262, "RegExp (Regular Expression) Objects").
@@ -8,42 +8,36 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
 
 from pytest_toolcall.verdict.ecma_pattern import rewritten
-from pytest_toolcall.verdict.patterns import PatternError, search
+from pytest_toolcall.verdict.patterns import Pattern, PatternError, compiled
 
 _LITERAL = re.compile(r"/(?P<body>(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/(?P<flags>[a-zA-Z]*)")
 _FLAGS = "dgimsuvy"
 
 
-def matches(written: str, text: str, *, ignore_case: bool = True) -> bool:
-    """Whether the pattern is found in the text. Raises `Undecided`."""
-    return search(_compiled(written, ignore_case), text, written)
+@lru_cache(maxsize=4096)
+def schema_pattern(written: str) -> Pattern:
+    """A pattern of JSON Schema (core specification, section 6.4). Raises `PatternError`.
 
-
-def check(written: str, *, ignore_case: bool = True) -> None:
-    """Raise `PatternError` unless the pattern can be used."""
-    _compiled(written, ignore_case)
+    Unicode escapes and properties have their meaning, as with JavaScript's flag ``u``; what else that flag forbids,
+    such as an escaped hyphen, is too common in tool schemas to be refused.
+    """
+    return compiled(written, rewritten(written, unicode_escapes=True), ignore_case=False)
 
 
 @lru_cache(maxsize=1024)
-def _compiled(written: str, ignore_case: bool) -> Any:
-    """A pattern, bare or as a literal ``/…/flags``; a literal's own flags decide its case."""
-    import regex
-
+def javascript_pattern(written: str, *, ignore_case: bool = True) -> Pattern:
+    """A pattern of JavaScript, bare or as a literal ``/…/flags``, whose own flags decide its case. Raises
+    `PatternError`."""
     body, flags = _parts(written)
     if flags is not None:
         ignore_case = "i" in flags
+    flags = flags or ""
     text = rewritten(
-        body, dot_all="s" in (flags or ""), multiline="m" in (flags or ""), unicode_mode="u" in (flags or "")
+        body, dot_all="s" in flags, multiline="m" in flags, unicode_escapes="u" in flags, strict="u" in flags
     )
-    if flags and "y" in flags:
-        text = rf"\A(?:{text})"
-    try:
-        return regex.compile(text, regex.VERSION0 | (regex.IGNORECASE if ignore_case else 0))
-    except (regex.error, RecursionError, OverflowError, MemoryError) as error:
-        raise PatternError(f"bad regular expression {written!r}: {error}") from None
+    return compiled(written, rf"\A(?:{text})" if "y" in flags else text, ignore_case=ignore_case)
 
 
 def _parts(written: str) -> tuple[str, str | None]:

@@ -1,4 +1,4 @@
-"""The body of a JavaScript regular expression, rewritten for the ``regex`` package.
+"""The body of a regular expression of ECMA-262, rewritten for the ``regex`` package.
 
 Text is read by code points, as with JavaScript's flag ``u``; without it JavaScript counts a character beyond U+FFFF as
 two. A group inside a repeated group keeps what it caught in an earlier round, which JavaScript forgets.
@@ -22,14 +22,24 @@ _BOUNDARY = rf"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))"
 _WITHIN = rf"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))"
 _CONTROLS = {"f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _COUNT = re.compile(r"\{(\d+)(,(\d*))?\}")
-_MOST_REPEATS = 10_000
+_MOST_REPEATS = 65_535
 _GROUP = re.compile(r"\((?:\?(?::|=|!|<=|<!|<(?P<name>[^>]*)>))?")
 _PROPERTY = re.compile(r"[pP]\{[A-Za-z_]+(=[A-Za-z_0-9]+)?\}")
 
 
-def rewritten(body: str, *, dot_all: bool, multiline: bool, unicode_mode: bool) -> str:
-    """The pattern in the language of the ``regex`` package. Raises `PatternError`."""
-    return _Rewriter(body, dot_all, multiline, unicode_mode).whole()
+def rewritten(
+    body: str,
+    *,
+    dot_all: bool = False,
+    multiline: bool = False,
+    unicode_escapes: bool = False,
+    strict: bool = False,
+) -> str:
+    r"""The pattern in the language of the ``regex`` package. Raises `PatternError`.
+
+    ``unicode_escapes``: ``\p{…}`` and ``\u{…}`` have their meaning. ``strict``: what the flag ``u`` forbids is refused.
+    """
+    return _Rewriter(body, dot_all, multiline, unicode_escapes, strict).whole()
 
 
 @dataclass(slots=True)
@@ -37,7 +47,8 @@ class _Rewriter:
     body: str
     dot_all: bool
     multiline: bool
-    unicode_mode: bool
+    unicode_escapes: bool
+    strict: bool
     at: int = 0
     groups: int = 0
     names: dict[str, int] = field(default_factory=dict)
@@ -84,7 +95,7 @@ class _Rewriter:
             return rf"(?:\A|(?<=[{_BREAKS}]))" if self.multiline else r"\A"
         if char == "$":
             return rf"(?=[{_BREAKS}]|\Z)" if self.multiline else r"\Z"
-        if char in "{}]" and self.unicode_mode:
+        if char in "{}]" and self.strict:
             raise self._problem("a bracket on its own, with the flag u", char)
         return char if char == "|" else _char(ord(char))
 
@@ -167,7 +178,7 @@ class _Rewriter:
 
     def _property(self) -> str:
         found = _PROPERTY.match(self.body, self.at + 1)
-        if not self.unicode_mode:
+        if not self.unicode_escapes:
             raise self._problem(r"\p means a Unicode property only with the flag u, as in /…/u")
         if found is None:
             raise self._problem(r"\p without a property's name")
@@ -194,7 +205,7 @@ class _Rewriter:
             return ord(letter) % 32
         if following.isascii() and following.isalnum():
             raise self._problem("no such escape in JavaScript:", f"\\{following}")
-        if self.unicode_mode and following not in "^$\\.*+?()[]{}|/-":
+        if self.strict and following not in "^$\\.*+?()[]{}|/-":
             raise self._problem("no such escape with the flag u:", f"\\{following}")
         return ord(following)
 
@@ -202,7 +213,7 @@ class _Rewriter:
         digits = re.compile(r"[0-9a-fA-F]{2}" if kind == "x" else r"[0-9a-fA-F]{4}").match(self.body, self.at)
         if digits is None:
             braced = re.compile(r"\{([0-9a-fA-F]{1,6})\}").match(self.body, self.at)
-            if kind == "u" and braced is not None and self.unicode_mode and int(braced[1], 16) <= 0x10FFFF:
+            if kind == "u" and braced is not None and self.unicode_escapes and int(braced[1], 16) <= 0x10FFFF:
                 self.at = braced.end()
                 return int(braced[1], 16)
             needed = r"; \u{…} needs the flag u, as in /…/u" if kind == "u" else ""
@@ -244,7 +255,7 @@ class _Rewriter:
             self.at += 1
             last = self._member(beside)
             if isinstance(last, str):  # ``a-\d`` is three members, unless the flag u forbids it
-                if self.unicode_mode:
+                if self.strict:
                     raise self._problem("a range ends in a set of characters")
                 inside += [_char(first), r"\-", last]
             elif last < first:

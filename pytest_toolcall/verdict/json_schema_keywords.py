@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.verdict.patterns import found
+from pytest_toolcall.verdict.ecma import schema_pattern
 from pytest_toolcall.verdict.unevaluated import unevaluated_properties
 
 
@@ -26,7 +26,7 @@ def validator_class() -> Any:
     from jsonschema.validators import extend
 
     def pattern(_: Any, expected: Json, instance: Json, __: Json) -> Iterator[ValidationError]:
-        if isinstance(instance, str) and not found(expected, instance, ecma=True):
+        if isinstance(instance, str) and not schema_pattern(expected).found(instance):
             yield ValidationError(f"{instance!r} does not match {expected!r}")
 
     def pattern_properties(
@@ -35,7 +35,7 @@ def validator_class() -> Any:
         if isinstance(instance, dict):
             for written, subschema in expected.items():
                 for key, value in instance.items():
-                    if found(written, key, ecma=True):
+                    if schema_pattern(written).found(key):
                         yield from validator.descend(value, subschema, path=key, schema_path=written)
 
     def additional_properties(
@@ -47,7 +47,7 @@ def validator_class() -> Any:
         extra = [
             key
             for key in instance
-            if key not in declared and not any(found(written, key, ecma=True) for written in patterns)
+            if key not in declared and not any(schema_pattern(written).found(key) for written in patterns)
         ]
         if expected is not False:
             for key in extra:

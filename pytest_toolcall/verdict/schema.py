@@ -13,8 +13,9 @@ from typing import Any
 
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool, follow
+from pytest_toolcall.verdict.ecma import schema_pattern
 from pytest_toolcall.verdict.json_schema_keywords import format_checker, validator_class
-from pytest_toolcall.verdict.patterns import PatternError, Undecided, check_pattern
+from pytest_toolcall.verdict.patterns import PatternError, Undecided
 
 _CACHE_LIMIT = 4096
 
@@ -63,7 +64,7 @@ def _schema_problem(schema: Mapping[str, Json]) -> str:
         if problem:
             return problem
         for written in _patterns(schema):
-            check_pattern(written, ecma=True)
+            schema_pattern(written)
         return _broken_reference(schema)
     except PatternError as fault:
         return str(fault)[:200]

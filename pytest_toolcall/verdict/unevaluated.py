@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.verdict.patterns import found
+from pytest_toolcall.verdict.ecma import schema_pattern
 
 
 def unevaluated_properties(
@@ -45,7 +45,7 @@ def _evaluated(validator: Any, instance: Mapping[str, Json], schema: Json) -> se
         return set(instance)  # all that the other keywords left: nothing is left after that
     keys = set(schema.get("properties", ())) & set(instance)
     for written in schema.get("patternProperties", ()):
-        keys.update(key for key in instance if found(written, key, ecma=True))
+        keys.update(key for key in instance if schema_pattern(written).found(key))
     for reference in ("$ref", "$dynamicRef"):
         if reference in schema:
             # The only way to a schema that is referred to; jsonschema has no public one.

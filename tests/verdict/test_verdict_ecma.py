@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_toolcall.verdict import patterns
-from pytest_toolcall.verdict.ecma import check, matches
+from pytest_toolcall.verdict.ecma import javascript_pattern, schema_pattern
 from pytest_toolcall.verdict.patterns import PatternError, Undecided
 
 BULLETS = r"^[\s\S]*[-•].*[-•].*[-•]"
@@ -73,7 +73,7 @@ BULLETS = r"^[\s\S]*[-•].*[-•].*[-•]"
     ],
 )
 def test_a_pattern_finds_what_javascript_finds(pattern: str, text: str, found: bool) -> None:
-    assert matches(pattern, text) is found
+    assert javascript_pattern(pattern).found(text) is found
 
 
 @pytest.mark.parametrize(
@@ -108,27 +108,51 @@ def test_a_pattern_finds_what_javascript_finds(pattern: str, text: str, found: b
 )
 def test_what_javascript_would_not_take_is_refused_with_the_reason(pattern: str, reason: str) -> None:
     with pytest.raises(PatternError, match=reason):
-        check(pattern)
+        javascript_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("B", "b", False),
+        ("^/a/i$", "/a/i", True),  # no literal: slashes are letters like others
+        (r"^\p{L}\u{e9}\-\@{}$", "éé-@{}", True),
+        ("^x{,3}$", "x{,3}", True),
+        ("^x{,3}$", "xxx", False),
+        ("a[^]b", "a\nb", True),
+        ("^\\s$", "\u00a0", True),
+        ("^.$", "\u2028", False),
+        ("^[\\s\\S]{0,65535}$", "a", True),
+    ],
+)
+def test_a_pattern_of_json_schema_is_read_by_the_same_rules(pattern: str, text: str, found: bool) -> None:
+    assert schema_pattern(pattern).found(text) is found
+
+
+@pytest.mark.parametrize("pattern", [r"\h", r"\A", r"a\Z", "(?i)a", "(?P<n>a)", "a++", "(?>a)", "a{99999}"])
+def test_what_only_other_languages_know_is_no_pattern_of_json_schema(pattern: str) -> None:
+    with pytest.raises(PatternError, match="bad regular expression"):
+        schema_pattern(pattern)
 
 
 def test_a_bare_pattern_can_be_told_to_mind_the_case() -> None:
-    assert not matches("hello", "HELLO", ignore_case=False)
-    assert matches("/hello/i", "HELLO", ignore_case=False)
+    assert not javascript_pattern("hello", ignore_case=False).found("HELLO")
+    assert javascript_pattern("/hello/i", ignore_case=False).found("HELLO")
 
 
 def test_a_search_that_takes_too_long_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "TIMEOUT_S", 0.02)
     with pytest.raises(Undecided, match=r"took more than 0\.02 s"):
-        matches(r"^(a|aa|a[^b])+$", "a" * 60 + "b")
+        javascript_pattern(r"^(a|aa|a[^b])+$").found("a" * 60 + "b")
 
 
 @given(st.text(alphabet="ab\\/[](){}<>?*+|^$.-,:=!&~dDwWsSbBkpuxc0127Pinmé\n", max_size=14), st.text(max_size=6))
 def test_no_pattern_crashes(pattern: str, text: str) -> None:
     with suppress(PatternError):
-        assert matches(pattern, text) in (True, False)
+        assert javascript_pattern(pattern).found(text) in (True, False)
 
 
 @given(st.text(max_size=20))
 def test_a_text_with_its_signs_escaped_finds_itself(text: str) -> None:
     pattern = "".join(f"\\{char}" if char in r"^$\.*+?()[]{}|/" else char for char in text)
-    assert matches(pattern, f"x{text}y", ignore_case=False)
+    assert javascript_pattern(pattern, ignore_case=False).found(f"x{text}y")

@@ -9,7 +9,8 @@ import pytest
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict import patterns
-from pytest_toolcall.verdict.patterns import PatternError, check_pattern
+from pytest_toolcall.verdict.ecma import schema_pattern
+from pytest_toolcall.verdict.patterns import PatternError, python_pattern
 from pytest_toolcall.verdict.schema import faults_against, resolved, schema_faults, schema_problem, value_faults
 
 HOSTILE = "a" * 60 + "b"
@@ -129,9 +130,9 @@ def test_a_property_name_that_takes_too_long_is_a_fault(keyword: str, monkeypatc
 
 @pytest.mark.parametrize("pattern", ["(", "*a", "[", "(?P<a>x)(?P=b)", "a{2}{3}("])
 def test_a_pattern_that_does_not_compile_is_refused(pattern: str) -> None:
-    for ecma in (True, False):
+    for compiled in (schema_pattern, python_pattern):
         with pytest.raises(PatternError, match="bad regular expression"):
-            check_pattern(pattern, ecma=ecma)
+            compiled(pattern)
 
 
 def test_local_references_are_followed_also_in_a_circle_of_types() -> None:

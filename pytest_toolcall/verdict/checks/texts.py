@@ -5,14 +5,14 @@ from __future__ import annotations
 from pytest_toolcall.core.expectations import Argument, Check
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.verdict.checks.kinds import BadCheck, argument_check, is_value
-from pytest_toolcall.verdict.patterns import PatternError, check_pattern, found
+from pytest_toolcall.verdict.patterns import PatternError, python_pattern
 
 
 def _a_pattern(written: Json) -> None:
     if not isinstance(written, str):
         raise BadCheck("must be a regular expression in a string")
     try:
-        check_pattern(written)
+        python_pattern(written)
     except PatternError as error:
         raise BadCheck(str(error)) from None
 
@@ -20,7 +20,7 @@ def _a_pattern(written: Json) -> None:
 @argument_check("regex", of="string", schema={"type": "string"}, written=_a_pattern)
 def regex(check: Check, argument: Argument) -> str:
     """Found anywhere in the string; letter case is ignored."""
-    return "" if found(check.argument, argument.value) else is_value(argument)
+    return "" if python_pattern(check.argument).found(argument.value) else is_value(argument)
 
 
 def _a_text(written: Json) -> None:
