@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_toolcall.casefile import load_cases as load_cases
+    from pytest_toolcall.casefile.formats import Format as Format
+    from pytest_toolcall.casefile.formats import ReadContext as ReadContext
     from pytest_toolcall.core.cases import Case as Case
+    from pytest_toolcall.core.cases import Source as Source
     from pytest_toolcall.core.cases import Suite as Suite
     from pytest_toolcall.core.errors import DocumentError as DocumentError
     from pytest_toolcall.core.errors import EndpointError as EndpointError
     from pytest_toolcall.core.errors import JudgeFailed as JudgeFailed
+    from pytest_toolcall.core.errors import Problem as Problem
     from pytest_toolcall.core.errors import UsageError as UsageError
     from pytest_toolcall.core.expectations import CallSet as CallSet
     from pytest_toolcall.core.expectations import Check as Check
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.core.tools import Tool as Tool
     from pytest_toolcall.core.verdicts import StepVerdict as StepVerdict
     from pytest_toolcall.core.verdicts import TrialVerdict as TrialVerdict
+    from pytest_toolcall.document.values import Document as Document
     from pytest_toolcall.verdict.calls import CallsVerdict as CallsVerdict
     from pytest_toolcall.verdict.calls import judge_calls as judge_calls
 
@@ -38,13 +43,18 @@ _EXPORTS = {
     "CallsVerdict": "verdict.calls",
     "Case": "core.cases",
     "Check": "core.expectations",
+    "Document": "document.values",
     "DocumentError": "core.errors",
     "EndpointError": "core.errors",
     "Exchange": "core.replies",
     "ExpectedCall": "core.expectations",
+    "Format": "casefile.formats",
     "JudgeFailed": "core.errors",
     "Message": "core.messages",
+    "Problem": "core.errors",
+    "ReadContext": "casefile.formats",
     "Reply": "core.replies",
+    "Source": "core.cases",
     "Step": "core.expectations",
     "StepVerdict": "core.verdicts",
     "Suite": "core.cases",
@@ -62,13 +72,18 @@ __all__ = [
     "CallsVerdict",
     "Case",
     "Check",
+    "Document",
     "DocumentError",
     "EndpointError",
     "Exchange",
     "ExpectedCall",
+    "Format",
     "JudgeFailed",
     "Message",
+    "Problem",
+    "ReadContext",
     "Reply",
+    "Source",
     "Step",
     "StepVerdict",
     "Suite",

@@ -10,21 +10,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_toolcall.casefile.reader import CaseFile as CaseFile
+    from pytest_toolcall.casefile.formats import FORMATS as FORMATS
+    from pytest_toolcall.casefile.formats import Format as Format
+    from pytest_toolcall.casefile.formats import ReadContext as ReadContext
+    from pytest_toolcall.casefile.reader import FileContent as FileContent
     from pytest_toolcall.casefile.reader import find_duplicates as find_duplicates
     from pytest_toolcall.casefile.reader import load_cases as load_cases
     from pytest_toolcall.casefile.reader import read_file as read_file
     from pytest_toolcall.casefile.toolbox import Toolboxes as Toolboxes
 
 _EXPORTS = {
-    "CaseFile": "reader",
+    "FORMATS": "formats",
+    "FileContent": "reader",
+    "Format": "formats",
+    "ReadContext": "formats",
     "Toolboxes": "toolbox",
     "find_duplicates": "reader",
     "load_cases": "reader",
     "read_file": "reader",
 }
 
-__all__ = ["CaseFile", "Toolboxes", "find_duplicates", "load_cases", "read_file"]
+__all__ = ["FORMATS", "FileContent", "Format", "ReadContext", "Toolboxes", "find_duplicates", "load_cases", "read_file"]
 
 
 def __getattr__(name: str) -> Any:

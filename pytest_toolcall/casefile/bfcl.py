@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_toolcall.casefile.bfcl_answers import native_calls
-from pytest_toolcall.casefile.toolbox import Toolboxes
+from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.core.bfcl import AST_CATEGORIES, CATEGORIES, SUITE_PREFIX
 from pytest_toolcall.core.cases import Case, Source, Suite
 from pytest_toolcall.core.errors import DocumentError, Problem
-from pytest_toolcall.core.expectations import CallSet, CheckKind, ExpectedCall, Rules, Step
+from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
 from pytest_toolcall.core.tools import Tool
@@ -42,15 +42,13 @@ _TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": "string"
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 
 
-def read(
-    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
-) -> tuple[Sequence[Case], Sequence[Problem]]:
+def read(document: Document, context: ReadContext) -> Found:
     """A file with BFCL's keys under another name: its category cannot be known."""
     message = "looks like BFCL questions; the file must keep its name, BFCL_v4_<category>.json, which says the category"
     raise DocumentError([Problem(document.path, document.line(), message)])
 
 
-def read_path(path: Path) -> tuple[Sequence[Case], Sequence[Problem]]:
+def read_path(path: Path, context: ReadContext) -> Found:
     """The cases of a question file, and warnings of those that their own reference cannot pass.
 
     A file of possible answers holds no cases. Raises `DocumentError` with every problem of questions and answers.

@@ -1,23 +1,19 @@
-"""Conformance files: ``rules`` (``docs/spec.md``). They hold no cases; `read_rules` gives the items to run."""
+"""Conformance files: ``rules`` (``docs/spec.md``). Their entries are the rules to try."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, field
 
-from pytest_toolcall.casefile.toolbox import Toolboxes
-from pytest_toolcall.core.cases import Case, KeyPath
+from pytest_toolcall.casefile.formats import Found, ReadContext
+from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.conformance import Rule, RuleRequest
-from pytest_toolcall.core.errors import Problem
-from pytest_toolcall.core.expectations import CheckKind
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.document.entry import Entry
 from pytest_toolcall.document.problems import Problems, suggestion
-from pytest_toolcall.document.reading import read_document
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
 from pytest_toolcall.verdict.contract.rules import RULES, ContractRule
@@ -81,20 +77,8 @@ class ConformanceFile(Entry):
     schema: Annotated[str, Meta(description="JSON Schema for the editor.")] = field(name="$schema", default="")
 
 
-def read(
-    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
-) -> tuple[Sequence[Case], Sequence[Problem]]:
-    """No cases. Raises `DocumentError` with every problem of the file."""
-    items_of(document)
-    return (), ()
-
-
-def read_rules(path: Path) -> list[Rule]:
-    """The items of a conformance file, in its order. Raises `DocumentError`."""
-    return items_of(read_document(path))
-
-
-def items_of(document: Document) -> list[Rule]:
+def read(document: Document, context: ReadContext) -> Found:
+    """The rules of a conformance file. Raises `DocumentError` with every problem of the file."""
     problems = Problems(document, items="rules", noun="rule")
     file = shaped(document.value, ConformanceFile, (), problems)
     items: list[Rule] = []
@@ -108,7 +92,7 @@ def items_of(document: Document) -> list[Rule]:
     if not items and not problems:
         problems.add(("rules",), "holds no rules")
     problems.raise_any()
-    return items
+    return items, ()
 
 
 def _items(entry: RuleEntry, number: int, file: ConformanceFile, problems: Problems) -> Iterator[Rule]:
@@ -212,6 +196,3 @@ def _tool(parts: Mapping[str, Json], wire: str) -> Json:
         return {"type": "function", "strict": False, **parts}
     named = {key: value for key, value in parts.items() if key != "parameters"}
     return {**named, "input_schema": parts["parameters"]}
-
-
-__all__ = ["CHECKS", "ConformanceFile", "RuleEntry", "items_of", "read", "read_rules"]

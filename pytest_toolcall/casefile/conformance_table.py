@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pytest_toolcall.casefile.conformance import read_rules
+from pytest_toolcall.casefile import read_file
 from pytest_toolcall.casefile.shipped import shipped_suites
 from pytest_toolcall.core.conformance import Rule
 
@@ -21,7 +21,8 @@ def rules_table(files: Iterable[Path]) -> str:
     parts = []
     for path in files:
         rules: dict[str, list[Rule]] = {}
-        for item in read_rules(path):
+        for item in read_file(path).entries:
+            assert isinstance(item, Rule)
             rules.setdefault(item.rule, []).append(item)
         count = sum(map(len, rules.values()))
         parts += [f"### {path.name}: {len(rules)} rules, {count} items", ""]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,14 +12,14 @@ from pathlib import Path
 from msgspec import UNSET
 
 from pytest_toolcall.casefile.eval_types import AssertEntry, EvalFile, TurnEntry
+from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.mocks import MockReader
 from pytest_toolcall.casefile.native import xfail_of
 from pytest_toolcall.casefile.steps import StepReader
-from pytest_toolcall.casefile.toolbox import Toolboxes, file_tools
+from pytest_toolcall.casefile.toolbox import file_tools
 from pytest_toolcall.casefile.types import CallSetEntry
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite
 from pytest_toolcall.core.dialogues import Assertion, Dialogue, Rubric, Turn
-from pytest_toolcall.core.errors import Problem
 from pytest_toolcall.core.expectations import CallSet, CheckKind
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
@@ -33,14 +33,12 @@ from pytest_toolcall.verdict.rubric import RubricError, read_rubric
 _SUFFIXES = (".yaml", ".yml", ".json", ".md")
 
 
-def read(
-    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
-) -> tuple[Sequence[Case], Sequence[Problem]]:
+def read(document: Document, context: ReadContext) -> Found:
     """The one case of an eval file. Raises `DocumentError` with every problem found."""
     problems = Problems(document)
     entry = shaped(document.value, EvalFile, (), problems)
-    tools, known = file_tools(entry.tools, problems, toolboxes)
-    reader = _EvalReader(document, entry, problems, checks, tools)
+    tools, known = file_tools(entry.tools, problems, context.toolboxes)
+    reader = _EvalReader(document, entry, problems, context.checks, tools)
     dialogue = reader.dialogue()
     problems.raise_any()
     if known:

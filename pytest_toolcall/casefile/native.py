@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from msgspec import UNSET, UnsetType
 
+from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.steps import StepReader
-from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, read_tool
+from pytest_toolcall.casefile.toolbox import ToolTable, file_tools, read_tool
 from pytest_toolcall.casefile.types import CaseEntry, StepEntry, SuiteFile, XfailEntry
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
 from pytest_toolcall.core.errors import DocumentError, Problem
-from pytest_toolcall.core.expectations import CheckKind, Step
+from pytest_toolcall.core.expectations import Step
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems, suggestion
@@ -23,9 +24,7 @@ from pytest_toolcall.verdict.lint import lint_case
 _FORBIDDEN_IN_IDS = ("::", "[", "]")
 
 
-def read(
-    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
-) -> tuple[Sequence[Case], Sequence[Problem]]:
+def read(document: Document, context: ReadContext) -> Found:
     """The cases of a native file. Raises `DocumentError` with every problem found."""
     if document.lines:
         if "id" in document.top_keys:
@@ -34,7 +33,7 @@ def read(
         document = fold_lines(document, "cases")
     problems = Problems(document)
     entry = shaped(document.value, SuiteFile, (), problems)
-    reader = _FileReader(document, entry, problems, checks, toolboxes)
+    reader = _FileReader(document, entry, problems, context)
     cases = [reader.case(position, written) for position, written in enumerate(entry.cases)]
     if not cases:
         problems.add_missing((), "holds no cases", "cases")
@@ -49,8 +48,7 @@ class _FileReader:
     document: Document
     entry: SuiteFile
     problems: Problems
-    checks: Mapping[str, CheckKind] | None
-    toolboxes: Toolboxes
+    context: ReadContext
     suite: Suite = field(init=False)
     tools: dict[str, Tool] = field(init=False)
     all_tools: tuple[Tool, ...] = field(init=False)
@@ -62,7 +60,7 @@ class _FileReader:
             self._printable(getattr(self.entry, key), (key,))
         self._labels((self.entry.group, ("group",)), *self._tags(self.entry.tags, ()))
         self.suite = Suite(self.entry.suite, self.entry.version)
-        self.tools, self.tools_known = file_tools(self.entry.tools, self.problems, self.toolboxes)
+        self.tools, self.tools_known = file_tools(self.entry.tools, self.problems, self.context.toolboxes)
         self.all_tools = tuple(self.tools.values())
 
     def case(self, position: int, written: CaseEntry) -> Case | None:
@@ -149,7 +147,7 @@ class _FileReader:
         return (Message("system", system), *messages) if system and not own else messages
 
     def _steps(self, written: CaseEntry, keys: KeyPath, tools: Mapping[str, Tool]) -> tuple[Step, ...]:
-        reader = StepReader(self.problems, tools, self.checks)
+        reader = StepReader(self.problems, tools, self.context.checks)
         if written.steps is UNSET:
             if written.expect is UNSET:
                 self.problems.add_missing(keys, '"expect" (or "steps") is missing in a case', "expect", "steps")

@@ -1,25 +1,21 @@
-"""Performance files: ``sweeps`` (``docs/perf.md``). They hold no cases; `read_points` gives the points to measure."""
+"""Performance files: ``sweeps`` (``docs/perf.md``). Their entries are the points to measure."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from pytest_toolcall.casefile.toolbox import Toolboxes
-from pytest_toolcall.core.cases import Case, KeyPath
-from pytest_toolcall.core.errors import DocumentError, Problem
-from pytest_toolcall.core.expectations import CheckKind
+from pytest_toolcall.casefile.formats import Found, ReadContext
+from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.perf import DIMENSIONS, FIGURES, RELATIONS, REQUEST_TIMES, Dimension, Point, Threshold
 from pytest_toolcall.document.entry import Entry
 from pytest_toolcall.document.problems import Problems, suggestion
-from pytest_toolcall.document.reading import read_document
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
 
@@ -71,20 +67,8 @@ class PerfFile(Entry):
     schema: Annotated[str, Meta(description="JSON Schema for the editor.")] = field(name="$schema", default="")
 
 
-def read(
-    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
-) -> tuple[Sequence[Case], Sequence[Problem]]:
-    """No cases. Raises `DocumentError` with every problem of the file."""
-    points_of(document)
-    return (), ()
-
-
-def read_points(path: Path) -> list[Point]:
-    """The points of a performance file, in its order. Raises `DocumentError`."""
-    return points_of(read_document(path))
-
-
-def points_of(document: Document) -> list[Point]:
+def read(document: Document, context: ReadContext) -> Found:
+    """The points of a performance file. Raises `DocumentError` with every problem of the file."""
     problems = Problems(document, items="sweeps", noun="sweep")
     file = shaped(document.value, PerfFile, (), problems)
     points: list[Point] = []
@@ -107,7 +91,7 @@ def points_of(document: Document) -> list[Point]:
     if not file.sweeps and not problems:
         problems.add(("sweeps",), "holds no sweeps")
     problems.raise_any()
-    return points
+    return points, ()
 
 
 def _sweep(name: str, value: dict[str, Json], keys: KeyPath, problems: Problems) -> list[Point]:
@@ -191,6 +175,3 @@ def parse_threshold(text: str, known: Sequence[str] = FIGURES) -> Threshold:
     except ValueError:
         raise ValueError(f"{match[3]!r} is not a number") from None
     return Threshold(" ".join(text.split()), match[1], match[2], bound)
-
-
-__all__ = ["DocumentError", "PerfFile", "SweepEntry", "parse_threshold", "points_of", "read", "read_points"]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from msgspec import UNSET
 
 from pytest_toolcall.casefile.benchmark_tasks import flows, repeated_at_once, result_rules, without_nulls
+from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.mocks import MockReader
 from pytest_toolcall.casefile.task_types import ExpectedEntry, TaskEntry, TaskFile
-from pytest_toolcall.casefile.toolbox import Toolboxes, ToolTable, file_tools, read_tool
+from pytest_toolcall.casefile.toolbox import ToolTable, file_tools, read_tool
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
-from pytest_toolcall.core.errors import Problem
 from pytest_toolcall.core.expectations import Check, CheckKind, ExpectedCall
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.messages import Message
@@ -37,9 +37,7 @@ COMPONENTS = (
 """The components of the composite that ``weights`` may name."""
 
 
-def read(
-    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
-) -> tuple[Sequence[Case], Sequence[Problem]]:
+def read(document: Document, context: ReadContext) -> Found:
     """The cases of a task file, and warnings of what its tasks ask for and cannot be passed.
 
     Raises `DocumentError` with every problem found.
@@ -52,8 +50,8 @@ def read(
             problems.add(("weights", name), f"no component of this name{suggestion(name, COMPONENTS)}")
         elif not 0 <= weight < math.inf:
             problems.add(("weights", name), "must be 0 or more")
-    tools, known = file_tools(entry.tools, problems, toolboxes)
-    reader = _TaskReader(document, entry, problems, checks, suite, tools, known)
+    tools, known = file_tools(entry.tools, problems, context.toolboxes)
+    reader = _TaskReader(document, entry, problems, context.checks, suite, tools, known)
     cases = [reader.case(position, written) for position, written in enumerate(entry.tasks)]
     if not cases:
         problems.add_missing((), "holds no tasks", "tasks")

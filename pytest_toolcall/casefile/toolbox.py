@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,8 @@ from typing import Any
 from msgspec import UNSET
 
 from pytest_toolcall.casefile.types import FlatTool, OpenAITool, ToolboxFile
-from pytest_toolcall.core.cases import Case, KeyPath
+from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.errors import DocumentError, Problem
-from pytest_toolcall.core.expectations import CheckKind
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
@@ -71,15 +70,30 @@ class Toolboxes:
     def __init__(self) -> None:
         self._read: dict[Path, tuple[tuple[int, int], Toolbox]] = {}
 
+    def known(self, path: Path) -> Toolbox | None:
+        """The toolbox at ``path``, if it was read and has not changed since."""
+        found = self._read.get(Path(os.path.abspath(path)))
+        return found[1] if found and found[0] == _stamp(path) else None
+
     def load(self, path: Path) -> Toolbox:
         """The toolbox at ``path``, read again only when the file has changed. Raises `OSError` where there is none."""
         path = Path(os.path.abspath(path))
-        status = path.stat()
-        stamp = (status.st_mtime_ns, status.st_size)
-        known = self._read.get(path)
-        if known is None or known[0] != stamp:
-            known = self._read[path] = (stamp, _read_toolbox(path))
-        return known[1]
+        stamp = _stamp(path)
+        known = self.known(path)
+        if known is None:
+            known = _read_toolbox(path)
+            self._read[path] = (stamp, known)
+        return known
+
+    def add(self, document: Document) -> None:
+        """Keep the toolbox in a document for the files that name it. Raises `DocumentError`."""
+        toolbox = Toolbox(toolbox_tools(document))
+        self._read[Path(os.path.abspath(document.path))] = (_stamp(document.path), toolbox)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 def _read_toolbox(path: Path) -> Toolbox:
@@ -103,14 +117,6 @@ def toolbox_tools(document: Document) -> Mapping[str, Tool]:
             table.add(read_tool(written, keys, problems), keys)
     problems.raise_any()
     return table.tools
-
-
-def read(
-    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
-) -> tuple[Sequence[Case], Sequence[Problem]]:
-    """A toolbox on its own is checked and yields no cases."""
-    toolbox_tools(document)
-    return (), ()
 
 
 def add_toolbox(written: str, keys: KeyPath, table: ToolTable, problems: Problems, toolboxes: Toolboxes) -> bool:

@@ -8,12 +8,12 @@ tool's schema, and any other ``--model`` asks the same again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from pytest_toolcall.casefile.toolbox import Toolboxes
+from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.core.cases import Case, Source, Suite
 from pytest_toolcall.core.errors import DocumentError, Problem
-from pytest_toolcall.core.expectations import CallSet, CheckKind, ExpectedCall, Rules, Step
+from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
 from pytest_toolcall.core.tools import Tool
@@ -26,9 +26,7 @@ _PARAMS = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "tool_
 """Members of a recorded request that are asked for again; the rest says who was asked and how it was sent."""
 
 
-def read(
-    document: Document, *, checks: Mapping[str, CheckKind] | None, toolboxes: Toolboxes
-) -> tuple[Sequence[Case], Sequence[Problem]]:
+def read(document: Document, context: ReadContext) -> Found:
     """The cases of a file of transcripts. Raises `DocumentError` with every problem found."""
     lines = document.value if document.lines else [document.value]
     suite = Suite(document.path.stem, hashlib.sha256(document.path.read_bytes()).hexdigest()[:12])

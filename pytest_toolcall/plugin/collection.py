@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.conformance import Rule
 from pytest_toolcall.core.errors import DocumentError, Problem, UnknownShapeError
+from pytest_toolcall.core.perf import Point
+from pytest_toolcall.plugin.items.case import case_items
+from pytest_toolcall.plugin.items.point import point_items
+from pytest_toolcall.plugin.items.rule import rule_items
+from pytest_toolcall.plugin.session import ToolcallSession
 
 if TYPE_CHECKING:
-    from pytest_toolcall.core.cases import Case
-    from pytest_toolcall.plugin.items.case import CaseItem
-    from pytest_toolcall.plugin.items.point import PerfItem
-    from pytest_toolcall.plugin.items.rule import RuleItem
     from pytest_toolcall.plugin.selection import Why
-    from pytest_toolcall.plugin.session import ToolcallSession
+
+
+_ITEMS: Mapping[type, Callable[[pytest.File, Any, ToolcallSession], Iterator[pytest.Item]]] = {
+    Case: case_items,
+    Point: point_items,
+    Rule: rule_items,
+}
+"""What makes the items of an entry of a file, one for each model."""
 
 
 class CaseCollector(pytest.File):
-    """A YAML, JSON or JSON Lines file of cases; one item for each case and model."""
+    """A YAML, JSON or JSON Lines file; one item for each of its entries and each model."""
 
     toolcall: ToolcallSession
     why: Why
@@ -32,45 +41,24 @@ class CaseCollector(pytest.File):
         file.toolcall, file.why = toolcall, why
         return file
 
-    def collect(self) -> Iterator[CaseItem | PerfItem | RuleItem]:
+    def collect(self) -> Iterator[pytest.Item]:
         from pytest_toolcall.casefile import read_file
-        from pytest_toolcall.plugin.items.case import CaseItem
 
-        models = self.toolcall.models or ("",)
+        session = self.toolcall
         try:
-            read = read_file(self.path, checks=self.toolcall.checks, toolboxes=self.toolcall.toolboxes)
-            cases = [self.toolcall.modified(case) for case in read.cases]
-            self.toolcall.claim_ids(cases)
+            read = read_file(self.path, checks=session.checks, toolboxes=session.toolboxes, formats=session.formats)
+            entries = [session.modified(entry) if isinstance(entry, Case) else entry for entry in read.entries]
+            session.claim_ids([entry for entry in entries if isinstance(entry, Case)])
         except UnknownShapeError as error:
             if self.why == "directory":
-                self.toolcall.left_alone.append(self.nodeid)
+                session.left_alone.append(self.nodeid)
                 return
             raise self._error(error) from None
         except DocumentError as error:
             raise self._error(error) from None
-        self.toolcall.warn(read.warnings)
-        if read.format == "perf":
-            from pytest_toolcall.plugin.items.point import perf_items
-
-            yield from perf_items(self, self.toolcall)
-        if read.format == "spec":
-            from pytest_toolcall.plugin.items.rule import rule_items
-
-            yield from rule_items(self, self.toolcall)
-        for case in cases:
-            for model in models:
-                yield self._item(CaseItem, case, model)
-
-    def _item(self, kind: type[CaseItem], case: Case, model: str) -> CaseItem:
-        name = f"{case.id}[{model}]" if model else case.id
-        item = kind.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", case=case, model=model)
-        for marker in ("toolcall", case.group, case.category, *case.tags):
-            if marker:
-                self.toolcall.add_marker(item, marker)
-        for known in case.xfail:
-            if not known.models or any(fnmatch.fnmatchcase(model, pattern) for pattern in known.models):
-                item.add_marker(pytest.mark.xfail(reason=known.reason, strict=known.strict))
-        return item
+        session.warn(read.warnings)
+        for entry in entries:
+            yield from _ITEMS[type(entry)](self, entry, session)
 
     def _error(self, error: DocumentError) -> pytest.Collector.CollectError:
         return self.CollectError("\n".join(self._line(problem) for problem in error.problems))

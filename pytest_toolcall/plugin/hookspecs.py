@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_toolcall.casefile import Format
     from pytest_toolcall.core.cases import Case
 
 
@@ -26,6 +27,12 @@ def pytest_toolcall_checks(config: pytest.Config) -> Mapping[str, Callable[[Any,
     ``holds(spec, value)`` takes what the case file says beside the name and what the model gave; it returns True,
     False, or a text that says what is wrong.
     """
+
+
+@pytest.hookspec
+def pytest_toolcall_formats(config: pytest.Config) -> Sequence[Format] | None:
+    """Further formats of case files; see `pytest_toolcall.Format` for an example. They are tried before the package's
+    own."""
 
 
 @pytest.hookspec(firstresult=True)

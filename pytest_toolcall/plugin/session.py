@@ -24,7 +24,7 @@ from pytest_toolcall.plugin.window import Window, may_start_early
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from pytest_toolcall.casefile import Toolboxes
+    from pytest_toolcall.casefile import Format, Toolboxes
     from pytest_toolcall.core.cases import Case
     from pytest_toolcall.core.expectations import CheckKind
     from pytest_toolcall.core.jsontext import Json
@@ -133,6 +133,14 @@ class ToolcallSession:
         from pytest_toolcall.verdict.checks import with_custom
 
         return with_custom(self.config.hook.pytest_toolcall_checks(config=self.config))
+
+    @cached_property
+    def formats(self) -> tuple[Format, ...]:
+        """The formats that hooks add, which are asked first, and those of the package."""
+        from pytest_toolcall.casefile import FORMATS
+
+        added = self.config.hook.pytest_toolcall_formats(config=self.config)
+        return (*(one for formats in added for one in formats), *FORMATS)
 
     def modified(self, case: Case) -> Case:
         """The case as hooks want it, with the trials and the rules that the command line asks for."""

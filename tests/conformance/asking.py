@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from pytest_toolcall.casefile.conformance import read_rules
+from pytest_toolcall.casefile import read_file
 from pytest_toolcall.core.conformance import Rule, RuleVerdict
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.probe.conformance import ConformanceClient, run_item
@@ -24,7 +24,7 @@ SETTINGS = EndpointSettings(
 
 @cache
 def items(name: str) -> tuple[Rule, ...]:
-    return tuple(read_rules(SPEC / f"{name}.yaml"))
+    return tuple(entry for entry in read_file(SPEC / f"{name}.yaml").entries if isinstance(entry, Rule))
 
 
 def served() -> Any:

@@ -8,7 +8,6 @@ import pytest
 
 from pytest_toolcall.casefile import read_file
 from pytest_toolcall.casefile.conformance import CHECKS as NAMES
-from pytest_toolcall.casefile.conformance import read_rules
 from pytest_toolcall.core.conformance import Rule
 from pytest_toolcall.core.errors import DocumentError
 from pytest_toolcall.probe.conformance.checks import CHECKS
@@ -89,16 +88,16 @@ def test_the_checks_a_file_may_name_are_those_there_are() -> None:
     assert set(NAMES) == CHECKS.keys()
 
 
-def test_a_conformance_file_holds_no_cases() -> None:
+def test_a_conformance_file_holds_rules_and_no_cases() -> None:
     read = read_file(SPEC / "chat.yaml")
-    assert (read.format, read.cases) == ("spec", ())
+    assert (read.format, read.cases, {type(entry) for entry in read.entries}) == ("spec", (), {Rule})
 
 
 def told(tmp_path: Path, text: str) -> list[str]:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(DocumentError) as caught:
-        read_rules(path)
+        read_file(path)
     return [f"{problem.line}: {problem.message}" for problem in caught.value.problems]
 
 
@@ -133,6 +132,6 @@ def test_a_company_can_write_its_own_rule(tmp_path: Path) -> None:
         "rules:\n  - {rule: ours, says: It is ours., section: Handbook 3, hint: Ask us., forms: [plain],\n"
         "     request: {messages: [], path: /v2/chat, without: [model]}, expect: error}\n"
     )
-    (item,) = read_rules(tmp_path / "mine.yaml")
+    (item,) = read_file(tmp_path / "mine.yaml").entries
     assert isinstance(item, Rule)
     assert (item.name, item.request.path, item.request.without) == ("ours-plain", "/v2/chat", ("model",))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pytest_toolcall import Document
+from pytest_toolcall.casefile.shipped import shipped_suites
+from pytest_toolcall.document.reading import parse_document
 from tests.plugin.suite_files import FIVE, run_report, write_cases
 from tests.plugin.test_plugin_errors import RIGHT_ALARM, http, server
 
@@ -113,3 +118,33 @@ def test_project_overrides_mock_tools_under_its_cases(pytester: pytest.Pytester)
     pytester.runpytest("cases", "--model", "sim:reference", "--toolcall-json", "o.json").assert_outcomes(passed=5)
     five = next(case for case in run_report(pytester.path / "o.json")["cases"] if case["id"] == "five")
     assert five["trials"][0]["steps"][1]["calls"][0]["arguments"] == {"minutes": 41}
+
+
+def test_a_plugin_adds_a_format(pytester: pytest.Pytester) -> None:
+    write_cases(pytester.path, "questions:\n  - How are you?\n  - Who are you?\n", "questions.yaml")
+    plugin = ("-p", "tests.outside_plugin")
+    result = pytester.runpytest("cases", "--model", "sim:reference", "-v", *plugin)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["cases/questions.yaml::q0?sim:reference? PASSED*"])
+    write_cases(pytester.path, "questions:\n  - How are you?\n  -\n", "questions.yaml")
+    result = pytester.runpytest("cases", "--model", "sim:reference", *plugin)
+    result.stdout.fnmatch_lines(["cases/questions.yaml:3: a question is empty"])
+    result = pytester.runpytest("cases/questions.yaml", "--model", "sim:reference")
+    result.stdout.fnmatch_lines(["*questions.yaml:1: is in no case format; *"])
+
+
+def test_every_file_is_parsed_once(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def counted(data: bytes, path: Path) -> Document:
+        parsed.append(path.name)
+        return parse_document(data, path)
+
+    monkeypatch.setattr("pytest_toolcall.document.reading.parse_document", counted)
+    suites = shipped_suites()
+    models = write_cases(pytester.path, "models: {m: {base_url: 'http://127.0.0.1:9/v1'}}", "models.yaml")
+    files = [str(suites["perf"]), str(suites["spec"]), str(suites["orchestration"])]
+    result = pytester.runpytest(*files, "--toolcall-models", str(models), "--collect-only", "-q", "-m", "perf or spec")
+    assert result.ret == 0
+    expected = [path.name for name in ("perf", "spec", "orchestration") for path in suites[name].rglob("*.yaml")]
+    assert sorted(parsed) == sorted(expected)

@@ -7,16 +7,25 @@ from pathlib import Path
 import pytest
 
 from pytest_toolcall import load_cases
-from pytest_toolcall.casefile.perf import parse_threshold, read_points
+from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.perf import parse_threshold
 from pytest_toolcall.core.errors import DocumentError
+from pytest_toolcall.core.perf import Point
 
 SHIPPED = Path(__file__).parents[2] / "cases" / "perf"
 
 
-def points(tmp_path: Path, text: str) -> list[object]:
+def points(tmp_path: Path, text: str) -> list[Point]:
     path = tmp_path / "p.yaml"
     path.write_text(text, encoding="utf-8")
-    return list(read_points(path))
+    return points_of(path)
+
+
+def points_of(path: Path) -> list[Point]:
+    """The entries of a performance file, in its order."""
+    entries = [entry for entry in read_file(path).entries if isinstance(entry, Point)]
+    assert len(entries) == len(read_file(path).entries)
+    return entries
 
 
 def problems(tmp_path: Path, text: str) -> list[str]:
@@ -26,22 +35,16 @@ def problems(tmp_path: Path, text: str) -> list[str]:
 
 
 def test_shipped_file_reads_and_holds_no_cases() -> None:
-    names = [point.name for path in SHIPPED.glob("*.yaml") for point in read_points(path)]
+    names = [point.name for path in SHIPPED.glob("*.yaml") for point in points_of(path)]
     assert {"prefill[2048]", "decode[512]", "concurrency[8]", "tools[128]", "spec_decode[text]"} <= set(names)
     assert load_cases(SHIPPED) == []
 
 
 def test_sweep_takes_defaults_and_its_own_keys_win(tmp_path: Path) -> None:
     text = "defaults: {requests: 5, concurrency: 4, seed: 9}\nsweeps:\n  a: {rate: [0.5, 2], requests: 7}\n"
-    half, two = read_points(_file(tmp_path, text))
+    half, two = points(tmp_path, text)
     assert (half.name, half.rate, half.requests, half.seed, half.open_loop) == ("a[0.5]", 0.5, 7, 9, True)
     assert two.name == "a[2]"
-
-
-def _file(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "p.yaml"
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_toolcall.casefile import read_file
-from pytest_toolcall.casefile.reader import CaseFile
+from pytest_toolcall.casefile.reader import FileContent
 from pytest_toolcall.core.cases import Case
 
 
-def task_file(*tasks: dict[str, Any], **file: Any) -> CaseFile:
+def task_file(*tasks: dict[str, Any], **file: Any) -> FileContent:
     """What is read of a file of these tasks."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "written.json"

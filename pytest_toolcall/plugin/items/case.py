@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +83,20 @@ def _fixtures(item: CaseItem) -> _Fixtures:
         found = _Fixtures(info, tuple(name for name in info.names_closure if name not in unneeded), own)
         stash[_OF_FILE] = found
     return found
+
+
+def case_items(file: Any, case: Case, session: ToolcallSession) -> Iterator[CaseItem]:
+    """One item for each model, marked with the labels and the known failures of the case."""
+    for model in session.models or ("",):
+        name = f"{case.id}[{model}]" if model else case.id
+        item = CaseItem.from_parent(file, name=name, nodeid=f"{file.nodeid}::{name}", case=case, model=model)
+        for marker in ("toolcall", case.group, case.category, *case.tags):
+            if marker:
+                session.add_marker(item, marker)
+        for known in case.xfail:
+            if not known.models or any(fnmatch.fnmatchcase(model, pattern) for pattern in known.models):
+                item.add_marker(pytest.mark.xfail(reason=known.reason, strict=known.strict))
+        yield item
 
 
 class CaseItem(pytest.Item):

@@ -52,18 +52,15 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.hook.pytest_deselected(items=deselected)
 
 
-def perf_items(file: Any, session: ToolcallSession) -> Iterator[PerfItem]:
-    """One item for each point and model; a comparison is one for each pair of ``--toolcall-compare-spec``."""
-    from pytest_toolcall.casefile.perf import read_points
-
+def point_items(file: Any, point: Point, session: ToolcallSession) -> Iterator[PerfItem]:
+    """One item for each model; of a comparison one for each pair of ``--toolcall-compare-spec``."""
     models = session.endpoints or ("",)
     pairs = ["=".join(pair) for pair in session.options.speculation_pairs] or [""]
-    for point in read_points(file.path):
-        for target in pairs if point.dimension == "compare" else models:
-            name = f"{point.name}[{target}]" if target else point.name
-            yield PerfItem.from_parent(
-                file, name=name, nodeid=f"{file.nodeid}::{name}", point=point, model=target, toolcall=session
-            )
+    for target in pairs if point.dimension == "compare" else models:
+        name = f"{point.name}[{target}]" if target else point.name
+        yield PerfItem.from_parent(
+            file, name=name, nodeid=f"{file.nodeid}::{name}", point=point, model=target, toolcall=session
+        )
 
 
 class PerfItem(pytest.Item):

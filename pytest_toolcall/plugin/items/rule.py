@@ -31,16 +31,13 @@ class RuleNotSeen(Exception):
     """The answer shows neither that the rule is kept nor that it is broken."""
 
 
-def rule_items(file: Any, session: ToolcallSession) -> Iterator[RuleItem]:
-    """One item for each rule, form and model."""
-    from pytest_toolcall.casefile.conformance import read_rules
-
-    for item in read_rules(file.path):
-        for model in session.endpoints or ("",):
-            name = f"{item.name}[{model}]" if model else item.name
-            yield RuleItem.from_parent(
-                file, name=name, nodeid=f"{file.nodeid}::{name}", spec=item, model=model, toolcall=session
-            )
+def rule_items(file: Any, rule: Rule, session: ToolcallSession) -> Iterator[RuleItem]:
+    """One item for each model."""
+    for model in session.endpoints or ("",):
+        name = f"{rule.name}[{model}]" if model else rule.name
+        yield RuleItem.from_parent(
+            file, name=name, nodeid=f"{file.nodeid}::{name}", spec=rule, model=model, toolcall=session
+        )
 
 
 class RuleItem(pytest.Item):
