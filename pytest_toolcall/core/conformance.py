@@ -9,6 +9,7 @@ from typing import Literal
 from pytest_toolcall.core.jsontext import Json
 
 WireName = Literal["chat", "responses", "messages"]
+"""The wire formats whose contract is known. A model may be asked through others as well."""
 Expected = Literal["answer", "error", "any"]
 RuleOutcome = Literal["passed", "failed", "unsupported", "unjudged", "errored"]
 """``unsupported``: refused by a well-formed 4xx. ``unjudged``: the answer does not show whether the rule holds.

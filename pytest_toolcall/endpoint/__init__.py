@@ -9,17 +9,17 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_toolcall.endpoint.models_file import ModelEntry, read_models_file
+    from pytest_toolcall.endpoint.addressing import parse_param, resolve
+    from pytest_toolcall.endpoint.models_file import read_models_file
     from pytest_toolcall.endpoint.recording.lines import ExchangeKey, Recorder
     from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
     from pytest_toolcall.endpoint.settings import (
         EndpointSettings,
+        ModelEntry,
         Prices,
         Provider,
         Quirks,
         builtin_providers,
-        parse_param,
-        resolve,
     )
     from pytest_toolcall.endpoint.transport.client import Endpoint
 
@@ -43,16 +43,16 @@ _HOMES = {
     "Endpoint": "transport.client",
     "EndpointSettings": "settings",
     "ExchangeKey": "recording.lines",
-    "ModelEntry": "models_file",
+    "ModelEntry": "settings",
     "Prices": "settings",
     "Provider": "settings",
     "Quirks": "settings",
     "Recorder": "recording.lines",
     "ReplayEndpoint": "recording.replay",
     "builtin_providers": "settings",
-    "parse_param": "settings",
+    "parse_param": "addressing",
     "read_models_file": "models_file",
-    "resolve": "settings",
+    "resolve": "addressing",
 }
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.endpoint.settings import Prices, Quirks, WireName
+from pytest_toolcall.endpoint.settings import AGENT_WIRE, ModelEntry, Prices, Quirks
+from pytest_toolcall.endpoint.wires.table import WIRE_NAMES
 
 _ENTRY_KEYS = (
     "provider",
@@ -33,24 +34,6 @@ _MAX_KEYS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class ModelEntry:
-    """One model as its author wrote it; empty or None means "not written". ``where`` is ``file:line``."""
-
-    name: str
-    where: str
-    provider: str = ""
-    model: str = ""
-    base_url: str = ""
-    wire: WireName | None = None
-    stream: bool | None = None
-    api_key_env: str = ""
-    params: Mapping[str, Json] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    prices: Prices = field(default_factory=Prices)
-    quirks: Quirks | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Document:
     """A decoded file with the line of each mapping key, by the keys that lead to it."""
 
@@ -67,7 +50,7 @@ class _Document:
         return str(self.path)
 
 
-def read_models_file(path: Path | str) -> dict[str, ModelEntry]:
+def read_models_file(path: Path | str, wires: Collection[str] = (*WIRE_NAMES, AGENT_WIRE)) -> dict[str, ModelEntry]:
     """The models of a YAML or JSON file by name. Raises `UsageError`: file, line, key and the nearest valid key."""
     path = Path(path)
     try:
@@ -80,10 +63,10 @@ def read_models_file(path: Path | str) -> dict[str, ModelEntry]:
     top = _mapping(document, document.value, (), "the file")
     _only(document, top, (), ("models",))
     models = _mapping(document, top.get("models"), ("models",), "models")
-    return {name: _entry(document, name, value) for name, value in models.items()}
+    return {name: _entry(document, name, value, wires) for name, value in models.items()}
 
 
-def _entry(document: _Document, name: str, value: Json) -> ModelEntry:
+def _entry(document: _Document, name: str, value: Json, wires: Collection[str]) -> ModelEntry:
     keys = ("models", name)
     row = _mapping(document, {} if value is None else value, keys, f"model {name!r}")
     _only(document, row, keys, _ENTRY_KEYS)
@@ -98,7 +81,6 @@ def _entry(document: _Document, name: str, value: Json) -> ModelEntry:
     if stream is not None and not isinstance(stream, bool):
         raise UsageError(f"{document.where(*keys, 'stream')}: stream must be true or false")
     wire = text("wire")
-    wires = get_args(WireName)
     if wire and wire not in wires:
         raise UsageError(f"{document.where(*keys, 'wire')}: wire must be one of {', '.join(wires)}, not {wire!r}")
     headers = _mapping(document, row.get("headers") or {}, (*keys, "headers"), "headers")
@@ -118,7 +100,7 @@ def _entry(document: _Document, name: str, value: Json) -> ModelEntry:
         provider=text("provider"),
         model=text("model"),
         base_url=text("base_url"),
-        wire=cast(WireName, wire) if wire else None,
+        wire=wire or None,
         stream=stream,
         api_key_env=text("api_key_env"),
         params=params,

@@ -124,12 +124,10 @@ class Guarded:
         if not resumed.recorded(key):
             return False
         earlier = resumed.recorded_request(key)
-        encode = getattr(self.inner, "request_body", None)
+        encode = getattr(self.inner, "question", None)
         if earlier is None or encode is None:
             return True
         now = encode(messages, tools, params)
-        asked = ("messages", "input", "system", "tools")
         if key.case.endswith(JUDGED):  # another judge is asked again; the marker is another one each time
-            named = (*asked, "model")
-            return all(unmarked(dumps(now.get(name))) == unmarked(dumps(earlier.get(name))) for name in named)
-        return all(now.get(name) == earlier.get(name) for name in asked)
+            return all(unmarked(dumps(now[name])) == unmarked(dumps(earlier.get(name))) for name in now)
+        return all(now[name] == earlier.get(name) for name in now if name != "model")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_toolcall.endpoint.names import is_simulated
 from pytest_toolcall.plugin.selection import is_case_file
 
 if TYPE_CHECKING:
@@ -270,4 +271,4 @@ def _plain(record: Any) -> dict[str, Any]:
 def _simulated(model: str, records: list[CaseRecord]) -> bool:
     """The model is simulated, or a recording of one that was, or every answer says that it comes from one."""
     served = {call.model for record in records for trial in record.trials for call in trial.api_calls}
-    return model.startswith("sim:") or (bool(served) and all(name.startswith("sim:") for name in served))
+    return is_simulated(model) or (bool(served) and all(map(is_simulated, served)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.endpoint.names import ModelName
 from pytest_toolcall.plugin.options import Options
 
 if TYPE_CHECKING:
@@ -57,20 +57,12 @@ class Asking:
 
     def _providers(self) -> dict[str, Provider]:
         """The provider table with the rows that hooks add; a hook may replace a built-in row."""
-        from pytest_toolcall.endpoint import Provider, Quirks, builtin_providers
+        from pytest_toolcall.endpoint import Provider, builtin_providers
 
         table = dict(builtin_providers())
         for rows in self.config.hook.pytest_toolcall_providers(config=self.config):
             for name, row in (rows or {}).items():
-                if not isinstance(row.get("base_url"), str):
-                    raise UsageError(f"pytest_toolcall_providers: provider {name!r} needs a base_url")
-                table[name] = Provider(
-                    name=name,
-                    base_url=row["base_url"],
-                    key=row.get("key", ""),
-                    wire=row.get("wire", "chat"),
-                    quirks=Quirks.read(row.get("quirks", {}), f"pytest_toolcall_providers: {name}"),
-                )
+                table[name] = Provider.read(name, row, "pytest_toolcall_providers")
         return table
 
     @property
@@ -132,14 +124,14 @@ class Asking:
     def _resumed(self, model: str) -> ReplayEndpoint | None:
         """What the run that is resumed has recorded of a model; a judge's exchanges belong to the model it judged."""
         path = self.resumed_from
-        if path is None or model.startswith("replay:"):
+        if path is None or ModelName.read(model).prefix == "replay":
             return None
         from pytest_toolcall.endpoint import ReplayEndpoint
 
         recorded = ReplayEndpoint.models_in(path)
         is_judge = model == self.options.judge and model not in recorded and self.options.models
         tested = self.options.models[0] if is_judge else model
-        return ReplayEndpoint(path, model=tested, name=model) if tested in recorded else None
+        return ReplayEndpoint(path, model=tested, name=model, wires=self.request.wires) if tested in recorded else None
 
     @cached_property
     def resumed_from(self) -> Path | None:

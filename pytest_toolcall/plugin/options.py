@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import pytest
 
 from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.endpoint.wires.table import WIRE_NAMES
 
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_MAX_ERRORED = 0.1
 STREAM_BOTH = "--toolcall-stream=both"
-WireName = Literal["chat", "responses", "messages"]
+_WIRES = f"{WIRE_NAMES[0]} (default), {', '.join(WIRE_NAMES[1:-1])} or {WIRE_NAMES[-1]}"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ OPTIONS = (
     Option("distractors", "offer this many unrelated tools beside a case's own (cases of steps)", "N"),
     Option("trials", "independent repetitions of every case (default: what the case says, else 1)", "N"),
     Option("stream", "ask with streaming and judge the merged stream", flag=True, text_in_ini=True),
-    Option("wire", "wire format of the models: chat (default), responses or messages", "NAME"),
+    Option("wire", f"wire format of the models: {_WIRES}", "NAME"),
     Option(
         "judge", "model that grades rubrics, as after --model; the tested model is its own judge only if named", "NAME"
     ),
@@ -146,7 +147,7 @@ class Options:
     trials: int | None
     distractors: int
     stream: bool | Literal["both"]
-    wire: WireName | None
+    wire: str | None
     judge: str
     reports: Path | None
     resume: str
@@ -213,12 +214,11 @@ def _stream(config: pytest.Config) -> bool | Literal["both"]:
     return given in ("true", "yes", "on", "1")
 
 
-def _wire(config: pytest.Config) -> WireName | None:
-    given = _given(config, "wire")
-    found = next((name for name in get_args(WireName) if name == given), None)
-    if given and found is None:
-        raise UsageError(f"--toolcall-wire {given}: must be one of {', '.join(get_args(WireName))}")
-    return found
+def _wire(config: pytest.Config) -> str | None:
+    given: str | None = _given(config, "wire")
+    if given and given not in WIRE_NAMES:
+        raise UsageError(f"--toolcall-wire {given}: must be one of {', '.join(WIRE_NAMES)}")
+    return given or None
 
 
 def join_stream_value(args: list[str]) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_toolcall.core.errors import DocumentError, Problem, UsageError
+from pytest_toolcall.endpoint.names import ModelName
 from pytest_toolcall.plugin.endpoints import Asking
 from pytest_toolcall.plugin.options import Options, read_options
 from pytest_toolcall.plugin.run_store import Keeping
@@ -248,7 +249,7 @@ class ToolcallSession:
 
     def judge_of(self, model: str) -> str:
         """Who grades a model, empty for nobody; a recording is graded by what it holds unless a judge is named."""
-        return self.options.judge or (model if model.startswith("replay:") else "")
+        return self.options.judge or (model if ModelName.read(model).prefix == "replay" else "")
 
     def _grader(self, item: CaseItem, trial: int) -> Grader | None:
         """The judge for one trial of a dialogue."""

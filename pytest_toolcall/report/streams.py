@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_toolcall.endpoint.names import STREAMED
 from pytest_toolcall.report.terminal import printable
 from pytest_toolcall.score.record import CaseRecord
-
-STREAMED = " (stream)"
-"""Ends the name under which the streams of a model are judged (``play/endpoints.py``)."""
 
 
 def stream_lines(records: Sequence[CaseRecord], models: Sequence[str]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import Json, dumps
@@ -11,7 +12,11 @@ from pytest_toolcall.core.tool_results import Result
 
 @dataclass(frozen=True, slots=True)
 class SimCall:
-    """One call; ``arguments`` is the text that goes on the wire, not always JSON."""
+    """One call; ``arguments`` is the text that goes on the wire, not always JSON.
+
+    >>> SimCall.of("get_weather", {"city": "Oslo"})
+    SimCall(name='get_weather', arguments='{"city":"Oslo"}')
+    """
 
     name: str
     arguments: str
@@ -24,7 +29,10 @@ class SimCall:
 @dataclass(frozen=True, slots=True)
 class SimAnswer:
     """One response, neutral to wire formats. ``cut``: it ends at the limit on tokens. ``tokens`` are those read and
-    written; a model that answers from cases reads and writes none."""
+    written; a model that answers from cases reads and writes none.
+
+    >>> SimAnswer((SimCall.of("get_weather", {"city": "Oslo"}),))
+    """
 
     calls: tuple[SimCall, ...] = ()
     text: str = ""
@@ -35,11 +43,22 @@ class SimAnswer:
 @dataclass(frozen=True, slots=True)
 class Situation:
     """Where in which case the conversation stands: ``turn`` counts the model's responses so far, ``said`` the user's
-    messages, ``results`` are the tool results in the request, in order."""
+    messages, ``results`` are the tool results in the request and ``made`` the calls in it, in order.
+
+    >>> situation.case.tools[0].name if situation.turn == 0 else situation.results[-1].value
+    """
 
     case: Case
     turn: int
     results: tuple[Result, ...] = ()
     trial: int = 0
-    made: tuple[SimCall, ...] = field(default=())
+    made: tuple[SimCall, ...] = ()
     said: int = 1
+
+
+SimulatedModel = Callable[[Situation, str], SimAnswer]
+"""Takes the situation and the text after ``@`` in the model's name (empty: none given).
+
+>>> def shy(situation: Situation, setting: str) -> SimAnswer:
+...     return SimAnswer(text="I would rather not.")
+"""

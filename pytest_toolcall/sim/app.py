@@ -6,31 +6,24 @@ import hashlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
-from types import ModuleType
 from typing import Any
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json, dumps, parse_json
-from pytest_toolcall.sim import chat, messages, responses
-from pytest_toolcall.sim.answers import SimAnswer, Situation
+from pytest_toolcall.endpoint.names import ModelName
+from pytest_toolcall.sim.answers import SimAnswer, SimulatedModel, Situation
 from pytest_toolcall.sim.cases import CaseIndex
-from pytest_toolcall.sim.chat_rules import check_chat
 from pytest_toolcall.sim.faults import FAULTS, answer
 from pytest_toolcall.sim.judges import JUDGES, is_grading, judge_answer
 from pytest_toolcall.sim.open_requests import open_answer
 from pytest_toolcall.sim.requests import RequestError, SimRequest
-
-SIMULATED_MODELS = (*FAULTS, *JUDGES)
-"""Every name that may stand after ``sim:``."""
+from pytest_toolcall.sim.servers import SERVERS, WireServer
 
 CASE_HEADER = "x-toolcall-case"
 """Names suite and case for the in-process client, so that twins in different suites are told apart."""
 
 TRIAL_HEADER = "x-toolcall-trial"
-
-_WIRES = {"/chat/completions": chat, "/responses": responses, "/messages": messages}
-"""The wire formats by the end of their path. Each module has ``read_request``, ``response``, ``events``, ``error``."""
 
 _MAX_BODY = 64 * 1024 * 1024
 
@@ -40,16 +33,24 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class SimApp:
-    """Serves ``/v1/chat/completions``, ``/v1/responses``, ``/v1/messages`` and ``/v1/models`` for one simulated model
-    over a set of cases. With ``answers_all`` it answers requests with tools that belong to no case, too, and holds chat
-    requests to the API's rules for parameters."""
+    """Serves the operations of all `SERVERS`, such as ``/v1/chat/completions``, and ``/v1/models`` for one simulated
+    model over a set of cases. With ``answers_all`` it answers requests with tools that belong to no case, too, and
+    holds requests to the API's rules for parameters. ``models`` are those that answer from cases."""
 
-    def __init__(self, model: str, cases: Sequence[Case], *, answers_all: bool = False) -> None:
-        name = model.removeprefix("sim:")
-        if name.partition("@")[0] not in SIMULATED_MODELS:
-            known = ", ".join(f"sim:{key}" for key in SIMULATED_MODELS)
+    def __init__(
+        self,
+        model: str,
+        cases: Sequence[Case],
+        *,
+        answers_all: bool = False,
+        models: Mapping[str, SimulatedModel] = FAULTS,
+    ) -> None:
+        self._name = ModelName.read(model).after("sim")
+        self._models = models
+        if self._name.partition("@")[0] not in (*models, *JUDGES):
+            known = ", ".join(f"sim:{key}" for key in (*models, *JUDGES))
             raise UsageError(f"no simulated model {model!r}; there are: {known}")
-        self.model = f"sim:{name}"
+        self.model = str(ModelName("sim", self._name))
         self.index = CaseIndex(cases)
         self.answers_all = answers_all
         self._strangers = 0
@@ -62,19 +63,19 @@ class SimApp:
             listing = {"object": "list", "data": [{"id": self.model, "object": "model", "owned_by": "simulated"}]}
             await _reply(send, 200, listing)
             return
-        wire = next((module for end, module in _WIRES.items() if path.endswith(end)), None)
+        wire = next((server for server in SERVERS.values() if path.endswith(server.operation)), None)
         if method == "POST" and wire is not None:
             await self._post(wire, scope, receive, send)
         else:
-            await _reply(send, 404, chat.error(f"no such endpoint: {method} {scope['path']}", None))
+            await _reply(send, 404, SERVERS["chat"].error(f"no such endpoint: {method} {scope['path']}", None))
 
-    async def _post(self, wire: ModuleType, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _post(self, wire: WireServer, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         try:
             body = parse_json((await _body(receive)).decode())
-            if self.answers_all and wire is chat:
-                check_chat(body)
-            request: SimRequest = wire.read_request(body, headers)
+            if self.answers_all:
+                wire.check(body)
+            request = wire.read(body, headers)
             said, place = self._answer(request, headers, body)
         except (RequestError, UsageError, ValueError) as error:
             await _reply(send, 400, wire.error(str(error), getattr(error, "param", None)))
@@ -88,16 +89,16 @@ class SimApp:
 
     def _answer(self, request: SimRequest, headers: Mapping[str, str], body: Json) -> tuple[SimAnswer, str]:
         """What the model says, and a text that names the place, from which ids are made."""
-        model = self.model.removeprefix("sim:")
         if is_grading(request.tool_names):
             question = request.messages[-1][1]
-            return judge_answer(model, question, request.tool_names, self.index.cases), question
+            return judge_answer(self._name, question, request.tool_names, self.index.cases), question
         if self.answers_all and request.tool_names and self.index.find(request.messages, request.tool_names) is None:
             self._strangers += 1
             return open_answer(body), f"stranger {self._strangers}"
         situation = self._situation(request, headers)
         case = situation.case
-        return answer(model, situation), f"{case.suite.name}/{case.id}/{situation.trial}/{situation.turn}"
+        place = f"{case.suite.name}/{case.id}/{situation.trial}/{situation.turn}"
+        return answer(self._name, situation, self._models), place
 
     def _situation(self, request: SimRequest, headers: Mapping[str, str]) -> Situation:
         named = headers.get(CASE_HEADER, "")

@@ -12,7 +12,7 @@ from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.expectations import Argument
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.sim.answers import SimAnswer, SimCall, Situation
+from pytest_toolcall.sim.answers import SimAnswer, SimCall, SimulatedModel, Situation
 from pytest_toolcall.sim.near_miss import near_miss
 from pytest_toolcall.sim.planned import PlannedCall, expected_calls, planned, tools_of, wrong_in
 from pytest_toolcall.verdict.arguments import problems_of
@@ -22,13 +22,10 @@ from pytest_toolcall.verdict.schema import resolved
 SILENCE = "Thank you, I have taken note of that."
 MADE_UP = "perform_requested_action"
 
-Fault = Callable[[Situation, str], SimAnswer]
-"""Takes the situation and the text after ``@`` in the model's name (empty: none given)."""
+F = TypeVar("F", bound=SimulatedModel)
 
-F = TypeVar("F", bound=Fault)
-
-_faults: dict[str, Fault] = {}
-FAULTS: Mapping[str, Fault] = MappingProxyType(_faults)
+_faults: dict[str, SimulatedModel] = {}
+FAULTS: Mapping[str, SimulatedModel] = MappingProxyType(_faults)
 """Every simulated model by the name after ``sim:``."""
 
 
@@ -40,12 +37,12 @@ def simulated_model(name: str) -> Callable[[F], F]:
     return register
 
 
-def answer(model: str, situation: Situation) -> SimAnswer:
+def answer(model: str, situation: Situation, models: Mapping[str, SimulatedModel] = FAULTS) -> SimAnswer:
     """What ``sim:<model>`` says; ``model`` may carry a setting, as in ``wrong-value@2``. Raises `UsageError`."""
     name, _, setting = model.partition("@")
-    if name not in FAULTS:
-        raise UsageError(f"no simulated model {name!r}; there are: {', '.join(FAULTS)}")
-    return FAULTS[name](situation, setting)
+    if name not in models:
+        raise UsageError(f"no simulated model {name!r}; there are: {', '.join(models)}")
+    return models[name](situation, setting)
 
 
 def _sampled(tool: Tool) -> dict[str, Json]:

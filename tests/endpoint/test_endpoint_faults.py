@@ -14,6 +14,9 @@ from pytest_toolcall.endpoint.transport.costs import exchange_cost
 from pytest_toolcall.endpoint.transport.faults import REDACTED, Redactor, clean, error_message, page_message
 from pytest_toolcall.endpoint.transport.refusals import Adaptation, refused_parameter
 from pytest_toolcall.endpoint.transport.retries import asked_wait_s
+from pytest_toolcall.endpoint.wires.chat.wire import WIRE
+
+CHAT = WIRE.droppable
 
 
 @pytest.mark.parametrize(
@@ -94,24 +97,24 @@ def test_a_placeholder_key_garbles_nothing() -> None:
 )
 def test_the_refused_parameter_is_recognised(body: Any, name: str | None) -> None:
     sent = ["model", "messages", "temperature", "seed", "stream_options", "parallel_tool_calls", "max_tokens", "tools"]
-    assert refused_parameter(body, "", dict.fromkeys(sent, 1), {"seed"}) == name
+    assert refused_parameter(body, "", dict.fromkeys(sent, 1), {"seed"}, CHAT) == name
 
 
 def test_of_two_parameters_in_prose_the_one_nobody_asked_for_goes() -> None:
     body = {"error": {"message": "top_p and temperature cannot both be given"}}
-    assert refused_parameter(body, "", {"temperature": 0, "top_p": 1}, {"top_p"}) == "temperature"
+    assert refused_parameter(body, "", {"temperature": 0, "top_p": 1}, {"top_p"}, CHAT) == "temperature"
 
 
 def test_a_plain_text_body_may_name_the_parameter() -> None:
-    assert refused_parameter(None, "unknown field seed", {"seed": 1}, set()) == "seed"
+    assert refused_parameter(None, "unknown field seed", {"seed": 1}, set(), CHAT) == "seed"
 
 
 def test_a_parameter_that_was_not_sent_is_not_recognised() -> None:
-    assert refused_parameter({"error": {"message": "x", "param": "seed"}}, "", {"temperature": 0}, set()) is None
+    assert refused_parameter({"error": {"message": "x", "param": "seed"}}, "", {"temperature": 0}, set(), CHAT) is None
 
 
 def test_a_limit_is_renamed_once_before_it_is_left_out() -> None:
-    trial = Adaptation()
+    trial = Adaptation(CHAT)
     body = {"max_tokens": 9}
     assert trial.refuse("max_tokens")
     assert trial.apply(body) == ({"max_completion_tokens": 9}, set())

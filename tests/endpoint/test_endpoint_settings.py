@@ -6,9 +6,12 @@ import pytest
 
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.endpoint import EndpointSettings, ModelEntry, Prices, builtin_providers, parse_param, resolve
-from pytest_toolcall.endpoint.settings import is_loopback, normal_base_url
+from pytest_toolcall.endpoint.addressing import normal_base_url
+from pytest_toolcall.endpoint.settings import is_loopback
+from pytest_toolcall.endpoint.wires.table import builtin_wires
 
 KEYS = {"OPENAI_API_KEY": "sk-default-000", "GROQ_API_KEY": "gsk-groq-111", "OPENROUTER_API_KEY": "or-222"}
+OPERATIONS = [wire.operation for wire in builtin_wires().values()]
 
 
 def entry(**fields: object) -> ModelEntry:
@@ -96,7 +99,7 @@ def test_a_remote_host_that_looks_like_loopback_is_remote(url: str) -> None:
     ],
 )
 def test_base_urls_come_in_many_spellings(given: str, expected: str) -> None:
-    assert normal_base_url(given, "here") == expected
+    assert normal_base_url(given, "here", OPERATIONS) == expected
 
 
 def test_a_query_in_the_base_url_stays_behind_the_path() -> None:

@@ -141,7 +141,7 @@ async def test_an_app_in_this_process_is_asked_without_a_socket() -> None:
 
 def test_an_unknown_wire_format_is_a_usage_error_that_names_those_there_are() -> None:
     with pytest.raises(UsageError, match="chat, responses, messages"):
-        Endpoint(EndpointSettings("n", "openai", "m", "http://localhost/v1", wire="telex"))  # type: ignore[arg-type]
+        Endpoint(EndpointSettings("n", "openai", "m", "http://localhost/v1", wire="telex"))
 
 
 # ---- retries -------------------------------------------------------------------------------------------------------

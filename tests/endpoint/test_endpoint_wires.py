@@ -70,7 +70,7 @@ def refusing(**parameters: dict[str, Any]) -> Callable[[Received], Scripted]:
 async def ask(
     base_url: str, wire: str, *, tools: tuple[Tool, ...] = (Tool("ping"),), times: int = 1, **params: Any
 ) -> tuple[Exchange, Endpoint, list[dict[str, Any]]]:
-    settings = EndpointSettings("tiny", "p", "tiny-1", base_url, wire=wire, api_key=KEY, timeout_s=20)  # type: ignore[arg-type]
+    settings = EndpointSettings("tiny", "p", "tiny-1", base_url, wire=wire, api_key=KEY, timeout_s=20)
     lines: list[dict[str, Any]] = []
 
     async def no_wait(_: float) -> None:

@@ -20,10 +20,9 @@ from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.agents.answers import completion_of
 from pytest_toolcall.endpoint.agents.python import PythonAgent
-from pytest_toolcall.endpoint.models_file import ModelEntry
 from pytest_toolcall.endpoint.recording.lines import ExchangeKey
 from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
-from pytest_toolcall.endpoint.settings import EndpointSettings
+from pytest_toolcall.endpoint.settings import EndpointSettings, ModelEntry
 from pytest_toolcall.endpoint.transport.client import Endpoint
 from pytest_toolcall.play.endpoints import Request
 from tests.play.endpoints import Answer, Scripted, in_turn

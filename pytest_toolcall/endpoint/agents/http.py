@@ -9,17 +9,15 @@ from pytest_toolcall.core.errors import EndpointError, UsageError
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.endpoint.addressing import normal_base_url
 from pytest_toolcall.endpoint.agents.answers import checked
-from pytest_toolcall.endpoint.models_file import ModelEntry
+from pytest_toolcall.endpoint.names import URL_SCHEMES, ModelName
 from pytest_toolcall.endpoint.recording.lines import RawAnswer, recorded_answer
-from pytest_toolcall.endpoint.settings import EndpointSettings, normal_base_url
+from pytest_toolcall.endpoint.settings import AGENT_WIRE, EndpointSettings, ModelEntry
 from pytest_toolcall.endpoint.transport.faults import page_message, status_error
 from pytest_toolcall.endpoint.wires.chat.answer import read_response as read_completion
 from pytest_toolcall.endpoint.wires.chat.request import encode_messages
 from pytest_toolcall.endpoint.wires.wire import Reading
-
-HTTP = "http:"
-_SCHEMES = ("http://", "https://")
 
 
 def agent_url(name: str, entry: ModelEntry | None = None) -> str:
@@ -28,19 +26,18 @@ def agent_url(name: str, entry: ModelEntry | None = None) -> str:
     An agent is ``http:URL``, a bare URL, or an entry of the models file with ``wire: agent``.
     """
     if entry is not None:
-        return (entry.base_url or agent_url(name)) if entry.wire == "agent" else ""
-    if name.startswith(_SCHEMES):
-        return name
-    return name.removeprefix(HTTP) if name.startswith(HTTP) else ""
+        return (entry.base_url or agent_url(name)) if entry.wire == AGENT_WIRE else ""
+    read = ModelName.read(name)
+    return read.rest if read.prefix == "http" else ""
 
 
 def agent_settings(url: str, plain: EndpointSettings) -> EndpointSettings:
     """The settings of an agent: those of ``plain`` at the address as it was written. Raises `UsageError`."""
     where = f"--model {plain.name}"
-    if not url.startswith(_SCHEMES):
+    if not url.startswith(URL_SCHEMES):
         raise UsageError(f"{where}: write it as http:URL, with http:// or https:// at the URL's beginning")
     normal_base_url(url, where)
-    return replace(plain, provider="agent", base_url=url, wire="agent", stream=False)
+    return replace(plain, provider="agent", base_url=url, wire=AGENT_WIRE, stream=False)
 
 
 def encode_request(

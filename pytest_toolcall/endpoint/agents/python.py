@@ -21,6 +21,7 @@ from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.agents.answers import checked
+from pytest_toolcall.endpoint.names import ModelName
 from pytest_toolcall.endpoint.recording.lines import (
     Attempt,
     ExchangeKey,
@@ -36,8 +37,6 @@ from pytest_toolcall.endpoint.wires.chat.answer import read_response
 from pytest_toolcall.endpoint.wires.chat.request import encode_messages
 from pytest_toolcall.endpoint.wires.wire import Reading
 
-PYTHON = "python:"
-
 Agent = Callable[[list[dict[str, Json]], list[dict[str, Json]]], Any]
 """Takes messages and tools in OpenAI form; returns what ``agent_answers`` describes, or awaits to it."""
 
@@ -47,7 +46,7 @@ def load_agent(name: str) -> Agent:
 
     The working directory is searched as well, as with ``python -m``.
     """
-    module_name, colon, function_name = name.removeprefix(PYTHON).partition(":")
+    module_name, colon, function_name = ModelName.read(name).after("python").partition(":")
     if not colon or not module_name or not function_name:
         raise UsageError(f"--model {name}: write it as python:package.module:function")
     if os.getcwd() not in sys.path and "" not in sys.path:
@@ -79,7 +78,7 @@ class PythonAgent:
     async def aclose(self) -> None:
         """Nothing is open."""
 
-    def request_body(
+    def question(
         self, messages: Sequence[Message], tools: Sequence[Tool], params: Mapping[str, Json]
     ) -> dict[str, Json]:
         """What the function gets, as it is recorded."""
@@ -99,7 +98,7 @@ class PythonAgent:
         headers: Mapping[str, str] | None = None,
     ) -> Exchange:
         """One answer of the agent. What it raises makes the trial errored, with the exception's own text."""
-        request = self.request_body(messages, tools, params)
+        request = self.question(messages, tools, params)
         self.ignored_params |= params.keys()
         started, clock = time.time(), time.perf_counter()
         error: EndpointError | None = None

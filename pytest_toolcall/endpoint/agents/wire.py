@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from pytest_toolcall.endpoint.agents.http import encode_request, read_response
 from pytest_toolcall.endpoint.wires.chat.answer import progress
-from pytest_toolcall.endpoint.wires.wire import Wire
+from pytest_toolcall.endpoint.wires.wire import Wire, posted
 
-WIRE = Wire("", encode_request, read_response, progress, {})
+WIRE = Wire(posted("", encode_request), read_response, progress, question=("messages", "tools"))

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.endpoint.settings import DEFAULT_WIRE
 from pytest_toolcall.endpoint.transport.sse import Event, events_of_lines
 from pytest_toolcall.endpoint.wires.envelope import NotJson, parse_envelope
 
@@ -89,7 +90,7 @@ class Attempt:
 
 
 def recording_line(
-    key: ExchangeKey, model: str, attempt: Attempt, error: EndpointError | None, *, wire: str = "chat"
+    key: ExchangeKey, model: str, attempt: Attempt, error: EndpointError | None, *, wire: str = DEFAULT_WIRE
 ) -> dict[str, Json]:
     """The line for one exchange. ``error`` is there for an errored one; ``response`` is null where none came.
 
@@ -101,7 +102,7 @@ def recording_line(
         "trial": key.trial,
         "exchange": key.exchange,
         "model": model,
-        **({"wire": wire} if wire != "chat" else {}),
+        **({"wire": wire} if wire != DEFAULT_WIRE else {}),
         "request": dict(attempt.request),
         "response": None if attempt.answer is None else _response(attempt.answer),
         "latency_s": attempt.latency_s,

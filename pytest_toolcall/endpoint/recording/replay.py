@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
 
 from pytest_toolcall.core.errors import EndpointError, UsageError
 from pytest_toolcall.core.jsontext import Json
@@ -14,14 +13,14 @@ from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.transcripts import is_transcript
+from pytest_toolcall.endpoint.names import ModelName, is_simulated
 from pytest_toolcall.endpoint.recording.lines import ExchangeKey, Recorder, recorded_answer
 from pytest_toolcall.endpoint.recording.transcripts import recording_of_transcript
-from pytest_toolcall.endpoint.settings import EndpointSettings, Prices, WireName
+from pytest_toolcall.endpoint.settings import DEFAULT_WIRE, EndpointSettings, Prices
 from pytest_toolcall.endpoint.transport.client import request_id
 from pytest_toolcall.endpoint.transport.costs import exchange_cost
-from pytest_toolcall.endpoint.wires.table import wire_named
-
-_SIMULATED = "sim:"
+from pytest_toolcall.endpoint.wires.table import builtin_wires
+from pytest_toolcall.endpoint.wires.wire import Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class _Line:
 
     @property
     def wire(self) -> str:
-        return str(self.value.get("wire") or "chat")
+        return str(self.value.get("wire") or DEFAULT_WIRE)
 
     @property
     def errored(self) -> bool:
@@ -57,9 +56,16 @@ class ReplayEndpoint:
     """
 
     def __init__(
-        self, path: Path | str, *, model: str | None = None, prices: Prices | None = None, name: str | None = None
+        self,
+        path: Path | str,
+        *,
+        model: str | None = None,
+        prices: Prices | None = None,
+        name: str | None = None,
+        wires: Mapping[str, Wire] | None = None,
     ) -> None:
         self.path = Path(path)
+        self._wires = builtin_wires() if wires is None else wires
         self.truncated_lines = 0
         self.ignored_params: set[str] = set()
         lines = [line for file in _files(self.path) for line in self._read(file)]
@@ -70,13 +76,14 @@ class ReplayEndpoint:
             raise UsageError(f"{self.path}: several models are recorded, name one of {', '.join(recorded)}")
         chosen = model or (recorded[0] if recorded else "")
         self._lines = _by_key(line for line in lines if line.tested in ("", chosen))
+        own_name = str(ModelName("replay", str(self.path)))
         self.settings = EndpointSettings(
-            name=name or f"replay:{self.path}",
+            name=name or own_name,
             provider="replay",
-            model=chosen or f"replay:{self.path}",
+            model=chosen or own_name,
             base_url="",
             prices=prices or Prices(),
-            simulated=chosen.startswith(_SIMULATED),
+            simulated=is_simulated(chosen),
         )
 
     @staticmethod
@@ -134,7 +141,7 @@ class ReplayEndpoint:
             answer = recorded_answer(response)
         except ValueError as fault:
             raise EndpointError("body", f"{line.where}: {fault}") from None
-        reading = wire_named(line.wire).read(answer, tools)
+        reading = self._wires[line.wire].read(answer, tools)
         if error:
             raise _recorded_error(error, line.where)
         return Exchange(
@@ -165,7 +172,7 @@ class ReplayEndpoint:
                 raise UsageError(f"{where}: not a line of JSON") from None
             if is_transcript(value):
                 value = recording_of_transcript(value, number)
-            yield _checked(value, where)
+            yield _checked(value, where, self._wires)
 
 
 def _files(path: Path) -> list[Path]:
@@ -177,7 +184,7 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _checked(value: Json, where: str) -> _Line:
+def _checked(value: Json, where: str, wires: Mapping[str, Wire]) -> _Line:
     if not isinstance(value, Mapping):
         raise UsageError(f"{where}: a line must be a JSON object")
     if not isinstance(value.get("case"), str):
@@ -191,8 +198,8 @@ def _checked(value: Json, where: str) -> _Line:
     model = value.get("model")
     if model is not None and not isinstance(model, str):
         raise UsageError(f"{where}: model must be a string")
-    if (value.get("wire") or "chat") not in get_args(WireName):
-        raise UsageError(f"{where}: wire must be one of {', '.join(get_args(WireName))}")
+    if (value.get("wire") or DEFAULT_WIRE) not in tuple(wires):
+        raise UsageError(f"{where}: wire must be one of {', '.join(wires)}")
     return _Line(value, where, model or "")
 
 

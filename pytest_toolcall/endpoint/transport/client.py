@@ -7,9 +7,9 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_toolcall import __version__
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
@@ -19,12 +19,12 @@ from pytest_toolcall.endpoint.recording.lines import Attempt, ExchangeKey, RawAn
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.endpoint.transport.costs import exchange_cost
 from pytest_toolcall.endpoint.transport.faults import Redactor, Transient
-from pytest_toolcall.endpoint.transport.http import GRACE_S, Transport
+from pytest_toolcall.endpoint.transport.http import GRACE_S, Transport, sent_headers
 from pytest_toolcall.endpoint.transport.limits import OVERLOAD, AdaptiveLimit
 from pytest_toolcall.endpoint.transport.refusals import Adaptation, refused_parameter
 from pytest_toolcall.endpoint.transport.retries import LONGEST_WAIT_S, WAITS_S, asked_wait_s
 from pytest_toolcall.endpoint.wires.table import wire_named
-from pytest_toolcall.endpoint.wires.wire import Reading
+from pytest_toolcall.endpoint.wires.wire import Reading, Wire, WireRequest
 
 if TYPE_CHECKING:
     import httpx2
@@ -38,7 +38,7 @@ class Endpoint:
     ``ignored_params`` gathers the request parameters that the endpoint refused or dropped.
     ``transport`` replaces the network (``httpx2.ASGITransport`` for an app in this process); ``sleep`` replaces the
     waiting between attempts, and ``grace_s`` the patience with a stream that stays open after its finish_reason.
-    ``limit`` holds requests back where the endpoint is busy.
+    ``limit`` holds requests back where the endpoint is busy. ``wires`` are the formats that the settings may name.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Endpoint:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         grace_s: float = GRACE_S,
         limit: AdaptiveLimit | None = None,
+        wires: Mapping[str, Wire] | None = None,
     ) -> None:
         self.settings = settings
         self.ignored_params: set[str] = set()
-        self._wire = wire_named(settings.wire)
-        url = settings.url(self._wire.path)
-        self._transport = Transport(settings, url, self._wire.progress, transport=transport, grace_s=grace_s)
+        self._wire = wire_named(settings.wire, wires)
+        self._transport = Transport(settings, self._wire.progress, transport=transport, grace_s=grace_s)
         self._sleep = sleep
         self._limit = limit
         self._redactor = Redactor.of(settings)
@@ -64,12 +64,13 @@ class Endpoint:
         """Close the connections of the running event loop."""
         await self._transport.aclose()
 
-    def request_body(
+    def question(
         self, messages: Sequence[Message], tools: Sequence[Tool], params: Mapping[str, Json]
     ) -> dict[str, Json]:
-        """The body that a question would be sent with, to tell whether a recorded exchange answers the same one."""
-        body, _ = self._adaptation.copy().apply(self._wire.encode(self.settings, messages, tools, params))
-        return dict(body)
+        """The question and the model's name as the request would hold them, to find a recorded answer to the same."""
+        asked = self._wire.request(self.settings, messages, tools, params)
+        body, _ = self._adaptation.copy().apply(asked.body)
+        return {name: body.get(name) for name in (*self._wire.question, "model")}
 
     async def ask(
         self,
@@ -85,15 +86,16 @@ class Endpoint:
 
         Raises `EndpointError`, whose message never holds the key.
         """
-        body = self._wire.encode(self.settings, messages, tools, params)
+        asked = self._wire.request(self.settings, messages, tools, params)
         wanted = {*self.settings.params, *params}
         trace_id = secrets.token_hex(16)
         trial = self._adaptation.copy()
         attempts = retries = 0
         while True:
-            request, ignored = trial.apply(body)
+            request, ignored = trial.apply(asked.body)
+            sent = replace(asked, body=request, headers=self._headers(asked, trace_id, headers or {}))
             async with self._limit.slot() if self._limit is not None else nullcontext():
-                attempt = await self._transport.send(request, self._headers(request, trace_id, headers or {}))
+                attempt = await self._transport.send(sent)
             attempts += 1
             outcome = self._outcome(attempt, tools)
             if isinstance(outcome, Reading) and attempt.answer is not None:
@@ -136,17 +138,13 @@ class Endpoint:
             trace_id=trace_id,
         )
 
-    def _headers(self, request: Mapping[str, Json], trace_id: str, extra: Mapping[str, str]) -> dict[str, str]:
-        headers = {
-            "content-type": "application/json",
-            "accept": "text/event-stream" if request.get("stream") else "application/json",
-            "user-agent": f"pytest-toolcall/{__version__}",
+    def _headers(self, asked: WireRequest, trace_id: str, extra: Mapping[str, str]) -> dict[str, str]:
+        return {
+            "accept": "text/event-stream" if asked.stream else "application/json",
             "traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01",
+            **sent_headers(self.settings, asked),
+            **{name.lower(): value for name, value in extra.items()},
         }
-        headers.update(self._wire.headers(self.settings.api_key))
-        for given in (self.settings.headers, extra):
-            headers.update((name.lower(), value) for name, value in given.items())
-        return headers
 
     def _outcome(self, attempt: Attempt, tools: Sequence[Tool]) -> Reading | EndpointError:
         """What the attempt amounts to. An error that the server put into a stream explains why the stream broke."""

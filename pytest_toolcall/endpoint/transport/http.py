@@ -14,6 +14,7 @@ from time import perf_counter
 
 import httpx2
 
+from pytest_toolcall import __version__
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.endpoint.recording.lines import Attempt, RawAnswer
@@ -22,7 +23,7 @@ from pytest_toolcall.endpoint.transport.connections import ONE_CONNECTION, Clien
 from pytest_toolcall.endpoint.transport.faults import Redactor, Transient, clean
 from pytest_toolcall.endpoint.transport.sse import MAX_BODY_BYTES, Event, Tee, read_events, split_lines
 from pytest_toolcall.endpoint.wires.envelope import decode_text, parse_envelope
-from pytest_toolcall.endpoint.wires.wire import StreamProgress
+from pytest_toolcall.endpoint.wires.wire import StreamProgress, WireRequest
 
 MAX_REDIRECTS = 5
 GRACE_S = 2.0
@@ -44,34 +45,43 @@ class _Receipt:
     finished: bool = False
 
 
+def sent_headers(settings: EndpointSettings, asked: WireRequest) -> dict[str, str]:
+    """The headers of a request by lower-case name: ours, the wire format's, then the user's, which win."""
+    return {
+        "content-type": "application/json",
+        "user-agent": f"pytest-toolcall/{__version__}",
+        **asked.headers,
+        **{name.lower(): value for name, value in settings.headers.items()},
+    }
+
+
 class Transport:
     """Sends requests for one endpoint."""
 
     def __init__(
         self,
         settings: EndpointSettings,
-        url: str,
         progress: Callable[[Event], StreamProgress],
         *,
         transport: httpx2.AsyncBaseTransport | None = None,
         grace_s: float = GRACE_S,
     ) -> None:
         self._settings = settings
-        self._url = url
         self._progress = progress
         self._transport = transport
         self._grace_s = grace_s
         self._redactor = Redactor.of(settings)
         self._clients = Clients(self._open_client)
+        self._targets: dict[str, httpx2.URL] = {}
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
         await self._clients.aclose()
 
-    async def send(self, request: Mapping[str, Json], headers: Mapping[str, str]) -> Attempt:
+    async def send(self, request: WireRequest) -> Attempt:
         """Send one request and take in its whole answer within the deadline; whatever goes wrong is in the result."""
         try:
-            content = dumps(request).encode()
+            content = dumps(request.body).encode()
         except (TypeError, ValueError) as error:
             raise EndpointError("harness", f"the request is not JSON: {clean(str(error))}") from None
         receipt = _Receipt()
@@ -79,7 +89,7 @@ class Transport:
         started, clock = time.time(), perf_counter()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                await self._receive(content, headers, receipt, clock)
+                await self._receive(request, content, receipt, clock)
         except EndpointError as error:
             fault = type(error)(error.kind, self._redactor.text(str(error)), status=error.status)
         except (TimeoutError, httpx2.TimeoutException):
@@ -93,7 +103,7 @@ class Transport:
         if receipt.finished:
             fault = None  # the model's answer is whole; only its trailer was lost
         return Attempt(
-            request=self._shown(request, content),
+            request=self._shown(request.body, content),
             started=started,
             latency_s=latency,
             ttft_s=receipt.contents_s[0] if receipt.contents_s else None,
@@ -102,14 +112,15 @@ class Transport:
             fault=fault,
         )
 
-    @cached_property
-    def _target(self) -> httpx2.URL:
-        """Raises `httpx2.InvalidURL`."""
-        return httpx2.URL(self._url)
+    def _target(self, path: str) -> httpx2.URL:
+        """The address of an operation. Raises `httpx2.InvalidURL`."""
+        if path not in self._targets:
+            self._targets[path] = httpx2.URL(self._settings.url(path))
+        return self._targets[path]
 
     @cached_property
     def _trusted(self) -> ssl.SSLContext:
-        return certificates(self._url, loopback=self._settings.loopback)
+        return certificates(self._settings.base_url, loopback=self._settings.loopback)
 
     def _open_client(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
@@ -121,9 +132,9 @@ class Transport:
             verify=self._trusted if self._transport is None else True,
         )
 
-    async def _receive(self, content: bytes, headers: Mapping[str, str], receipt: _Receipt, clock: float) -> None:
+    async def _receive(self, asked: WireRequest, content: bytes, receipt: _Receipt, clock: float) -> None:
         with self._clients.one() as client:
-            response = await self._open(client, content, headers)
+            response = await self._open(client, asked, content)
             try:
                 receipt.headers = {name.lower(): value for name, value in response.headers.items()}
                 media_type = receipt.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -164,10 +175,11 @@ class Transport:
         finally:
             await events.aclose()
 
-    async def _open(self, client: httpx2.AsyncClient, content: bytes, headers: Mapping[str, str]) -> httpx2.Response:
+    async def _open(self, client: httpx2.AsyncClient, asked: WireRequest, content: bytes) -> httpx2.Response:
         """The answer's head. Redirects are followed within the same scheme, host and port only: the request carries a
         key, and the prompts may be confidential."""
-        request = client.build_request("POST", self._target, content=content, headers=dict(headers))
+        method, headers = asked.method, asked.headers
+        request = client.build_request(method, self._target(asked.path), content=content, headers=dict(headers))
         for _ in range(MAX_REDIRECTS + 1):
             response = await client.send(request, stream=True)
             location = response.headers.get("location")
@@ -183,7 +195,7 @@ class Transport:
                     status=response.status_code,
                 )
             if response.status_code in _KEEP_METHOD:
-                request = client.build_request("POST", target, content=content, headers=dict(headers))
+                request = client.build_request(method, target, content=content, headers=dict(headers))
             else:
                 kept = {name: value for name, value in headers.items() if name.lower() != "content-type"}
                 request = client.build_request("GET", target, headers=kept)
@@ -222,7 +234,7 @@ class Transport:
         return Transient("transport", f"no answer from {self._host()}: {self._described(error)}")
 
     def _host(self) -> str:
-        return self._target.netloc.decode("ascii", "replace")
+        return self._target("").netloc.decode("ascii", "replace")
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

@@ -8,32 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pytest_toolcall.core.jsontext import Json
 
-_COMMON: Mapping[str, str | None] = {"temperature": None, "top_p": None, "seed": None, "strict": None}
-CHAT: Mapping[str, str | None] = {
-    **_COMMON,
-    "parallel_tool_calls": None,
-    "reasoning_effort": None,
-    "stream_options": None,
-    "max_tokens": "max_completion_tokens",
-    "max_completion_tokens": "max_tokens",
-}
-"""Parameters that a chat completion can do without. The limit has an old and a new name: where one is refused, the
-other is tried before doing without."""
-RESPONSES: Mapping[str, str | None] = {
-    **_COMMON,
-    "parallel_tool_calls": None,
-    "reasoning": None,
-    "max_output_tokens": None,
-    "store": None,
-    "include": None,
-}
-MESSAGES: Mapping[str, str | None] = {
-    **_COMMON,
-    "top_k": None,
-    "disable_parallel_tool_use": None,
-    "output_config": None,
-}
-"""``max_tokens`` is not among them: this API demands it."""
 _AUTO = ("auto", {"type": "auto"})
 """The one choice that can be left out, since it is what leaving it out means. A forced choice that is refused is an
 error: without it the question would be another one."""
@@ -68,7 +42,7 @@ def refused_parameter(
     text: str,
     request: Mapping[str, Json],
     wanted: Collection[str],
-    droppable: Mapping[str, str | None] = CHAT,
+    droppable: Mapping[str, str | None],
 ) -> str | None:
     """The droppable parameter that a 400 or 422 names, from the most to the least explicit place in the body.
 
@@ -137,9 +111,7 @@ class Adaptation:
     ``renamed`` gives the other name of a parameter that has two.
     """
 
-    def __init__(
-        self, renamed: Mapping[str, str | None] = CHAT, changes: Mapping[str, str | None] | None = None
-    ) -> None:
+    def __init__(self, renamed: Mapping[str, str | None], changes: Mapping[str, str | None] | None = None) -> None:
         self._renamed = renamed
         self._changes: dict[str, str | None] = dict(changes or {})
 

@@ -1,24 +1,32 @@
-"""The wire formats by name. A new one is a package with a module ``wire`` that holds its ``WIRE``, and a row here."""
+"""The wire formats by name. A new one is a package beside this file, whose module ``wire`` holds ``WIRE``, and its name
+here."""
 
 from __future__ import annotations
 
+import functools
 import importlib
-from typing import cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pytest_toolcall.core.errors import UsageError
-from pytest_toolcall.endpoint.wires.wire import Wire
 
-_MODULES = {
-    "chat": "pytest_toolcall.endpoint.wires.chat.wire",
-    "responses": "pytest_toolcall.endpoint.wires.responses.wire",
-    "messages": "pytest_toolcall.endpoint.wires.messages.wire",
-    "agent": "pytest_toolcall.endpoint.agents.wire",
-}
-"""The module of each wire format; imported when a model is asked through it."""
+if TYPE_CHECKING:
+    from pytest_toolcall.endpoint.wires.wire import Wire
+
+WIRE_NAMES = ("chat", "responses", "messages")
+"""What ``--toolcall-wire`` takes, the default first. No wire format is loaded to know its name."""
 
 
-def wire_named(name: str) -> Wire:
+@functools.cache
+def builtin_wires() -> Mapping[str, Wire]:
+    """The wire formats that ship with the package, that of agents last, which an address brings with it."""
+    homes = {name: f"wires.{name.replace('-', '_')}" for name in WIRE_NAMES} | {"agent": "agents"}
+    return {name: importlib.import_module(f"pytest_toolcall.endpoint.{home}.wire").WIRE for name, home in homes.items()}
+
+
+def wire_named(name: str, wires: Mapping[str, Wire] | None = None) -> Wire:
     """The wire format of that name. Raises `UsageError` where there is none."""
-    if name not in _MODULES:
-        raise UsageError(f"no wire format {name!r}; there are {', '.join(_MODULES)}")
-    return cast(Wire, importlib.import_module(_MODULES[name]).WIRE)
+    known = builtin_wires() if wires is None else wires
+    if name not in known:
+        raise UsageError(f"no wire format {name!r}; there are {', '.join(known)}")
+    return known[name]

@@ -101,7 +101,7 @@ class PerfItem(pytest.Item):
         if session.options.max_cost_usd is not None or session.options.rpm is not None:
             pytest.skip("a load keeps to neither --toolcall-max-cost nor --toolcall-rpm; leave them out to measure")
         for model in self._models():
-            if model.startswith(("replay:", "python:")) or session.request.settings(model).simulated:
+            if not session.request.addressed(model):
                 pytest.skip(f"{model} is no endpoint whose speed can be measured")
 
     def _models(self) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ class RuleItem(pytest.Item):
         from pytest_toolcall.score.rule_record import rule_record
 
         session = session_of(self.config)
-        if self.model.startswith(("replay:", "python:")) or session.request.settings(self.model).simulated:
+        if not session.request.addressed(self.model):
             pytest.skip(f"{self.model} is no endpoint; serve it and name its address: python -m pytest_toolcall serve")
         if session.options.max_cost_usd is not None:
             pytest.skip("conformance runs count no costs; leave --toolcall-max-cost out to run them")

@@ -9,7 +9,6 @@ from time import time
 
 import httpx2
 
-from pytest_toolcall import __version__
 from pytest_toolcall.core.conformance import Rule, RuleRequest, WireName
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
@@ -17,6 +16,7 @@ from pytest_toolcall.endpoint.recording.lines import Recorder
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.endpoint.transport.connections import certificates
 from pytest_toolcall.endpoint.transport.faults import Redactor, clean
+from pytest_toolcall.endpoint.transport.http import sent_headers
 from pytest_toolcall.endpoint.transport.sse import MAX_BODY_BYTES
 from pytest_toolcall.endpoint.wires.leaks import leaks_call
 from pytest_toolcall.endpoint.wires.table import wire_named
@@ -97,14 +97,8 @@ class ConformanceClient:
         return exchange
 
     def address(self, wire: WireName, request: RuleRequest) -> tuple[str, dict[str, str]]:
-        known = wire_named(wire)
-        headers = {
-            "content-type": "application/json",
-            "user-agent": f"pytest-toolcall/{__version__}",
-            **known.headers(self.settings.api_key),
-            **{name.lower(): value for name, value in self.settings.headers.items()},
-        }
-        return self.settings.url(request.path or known.path), headers
+        plain = wire_named(wire).request(self.settings, [], [], {})
+        return self.settings.url(request.path or plain.path), sent_headers(self.settings, plain)
 
     async def _sent(
         self, wire: WireName, request: RuleRequest, body: Mapping[str, Json], content: bytes

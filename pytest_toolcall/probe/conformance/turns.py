@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from pytest_toolcall.core.conformance import Rule
+from pytest_toolcall.core.conformance import Rule, WireName
 from pytest_toolcall.core.jsontext import Json, JsonTextError, parse_json
-from pytest_toolcall.verdict.contract import Findings, WireExchange
+from pytest_toolcall.verdict.contract import Call, Findings, WireExchange
 
 
 def second_body(exchange: WireExchange, found: Findings, item: Rule) -> dict[str, Json] | None:
@@ -14,46 +14,41 @@ def second_body(exchange: WireExchange, found: Findings, item: Rule) -> dict[str
     if not all(isinstance(call.name, str) and isinstance(call.id, str) and call.id for call in found.calls):
         return None
     results = [item.results[min(position, len(item.results) - 1)] for position in range(len(found.calls))]
-    body = {key: value for key, value in exchange.request.items() if key != "tool_choice"}
-    if exchange.wire == "responses":
-        own = _output(exchange, found)
-        outputs = [
-            {"type": "function_call_output", "call_id": call.id, "output": result}
-            for call, result in zip(found.calls, results, strict=True)
-        ]
-        return {**body, "input": [*_listed(body.get("input")), *own, *outputs], **item.then}
-    said = _chat_message(found) if exchange.wire == "chat" else _blocks(found)
+    answered = list(zip(found.calls, results, strict=True))
+    member, turn = _TURNS[exchange.wire]
+    said = turn(exchange, found, answered)
     if said is None:
         return None
-    return {**body, "messages": [*body["messages"], *said, *_answers(exchange.wire, found, results)], **item.then}
+    body = {key: value for key, value in exchange.request.items() if key != "tool_choice"}
+    asked = body.get(member)
+    before = [{"role": "user", "content": asked}] if isinstance(asked, str) else list(asked or [])
+    return {**body, member: [*before, *said], **item.then}
 
 
-def _listed(given: Json) -> list[Json]:
-    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given or [])
+Answered = Sequence[tuple[Call, str]]
 
 
-def _chat_message(found: Findings) -> list[Json] | None:
+def _chat(_: WireExchange, found: Findings, answered: Answered) -> list[Json]:
     calls = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in found.calls
     ]
-    return [{"role": "assistant", "content": found.text or None, "tool_calls": calls}]
+    message = {"role": "assistant", "content": found.text or None, "tool_calls": calls}
+    return [message, *({"role": "tool", "tool_call_id": call.id, "content": result} for call, result in answered)]
 
 
-def _blocks(found: Findings) -> list[Json] | None:
+def _messages(_: WireExchange, found: Findings, answered: Answered) -> list[Json] | None:
     if not all(isinstance(call.arguments, Mapping) for call in found.calls):
         return None
     uses = [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in found.calls]
     text = [{"type": "text", "text": found.text}] if found.text else []
-    return [{"role": "assistant", "content": [*text, *uses]}]
+    results = [{"type": "tool_result", "tool_use_id": call.id, "content": result} for call, result in answered]
+    return [{"role": "assistant", "content": [*text, *uses]}, {"role": "user", "content": results}]
 
 
-def _answers(wire: str, found: Findings, results: list[str]) -> list[Json]:
-    pairs = [(call.id, result) for call, result in zip(found.calls, results, strict=True)]
-    if wire == "chat":
-        return [{"role": "tool", "tool_call_id": identity, "content": result} for identity, result in pairs]
-    blocks = [{"type": "tool_result", "tool_use_id": identity, "content": result} for identity, result in pairs]
-    return [{"role": "user", "content": blocks}]
+def _responses(exchange: WireExchange, found: Findings, answered: Answered) -> list[Json]:
+    outputs = [{"type": "function_call_output", "call_id": call.id, "output": result} for call, result in answered]
+    return [*_output(exchange, found), *outputs]
 
 
 def _output(exchange: WireExchange, found: Findings) -> list[Json]:
@@ -65,3 +60,11 @@ def _output(exchange: WireExchange, found: Findings) -> list[Json]:
         return list(parse_json(exchange.text).get("output") or [])
     except JsonTextError:
         return []
+
+
+_TURNS: Mapping[WireName, tuple[str, Callable[[WireExchange, Findings, Answered], list[Json] | None]]] = {
+    "chat": ("messages", _chat),
+    "responses": ("input", _responses),
+    "messages": ("messages", _messages),
+}
+"""For each wire format the member that holds the conversation, and what one turn adds to it."""

@@ -16,7 +16,6 @@ from urllib.request import getproxies, proxy_bypass
 import h11
 import httpx2
 
-from pytest_toolcall import __version__
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.messages import Message
@@ -25,9 +24,11 @@ from pytest_toolcall.endpoint.recording.lines import RawAnswer
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.endpoint.transport.connections import certificates
 from pytest_toolcall.endpoint.transport.faults import Redactor, clean
+from pytest_toolcall.endpoint.transport.http import sent_headers
 from pytest_toolcall.endpoint.transport.refusals import Adaptation, refused_parameter
 from pytest_toolcall.endpoint.wires.envelope import decode_text
 from pytest_toolcall.endpoint.wires.table import wire_named
+from pytest_toolcall.endpoint.wires.wire import Wire
 from pytest_toolcall.probe.perf.connection import Capture, Connections
 
 _LIMITS = httpx2.Limits(max_connections=10_000, max_keepalive_connections=1_000, keepalive_expiry=4.0)
@@ -38,20 +39,15 @@ _MOST_REFUSALS = 8
 class PerfClient:
     """Sends prepared requests to one endpoint. Lives on one event loop; nothing is asked twice and nothing recorded."""
 
-    def __init__(self, settings: EndpointSettings) -> None:
+    def __init__(self, settings: EndpointSettings, wires: Mapping[str, Wire] | None = None) -> None:
         self.settings = settings
-        self.wire = wire_named(settings.wire)
+        self.wire = wire_named(settings.wire, wires)
         self.redactor = Redactor.of(settings)
-        self._url = settings.url(self.wire.path)
+        asked = self.wire.request(settings, [], [], {"stream": True})
+        self._url, self._method = settings.url(asked.path), asked.method
         self._adaptation = Adaptation(self.wire.droppable)
-        self._headers = {
-            "content-type": "application/json",
-            "accept": "text/event-stream",
-            "accept-encoding": "identity",
-            "user-agent": f"pytest-toolcall/{__version__}",
-            **self.wire.headers(settings.api_key),
-            **{name.lower(): value for name, value in settings.headers.items()},
-        }
+        streamed = {"accept": "text/event-stream", "accept-encoding": "identity"}
+        self._headers = {**streamed, **sent_headers(settings, asked)}
         self._connections: Connections | None = None
         self._http: httpx2.AsyncClient | None = None
         if _needs_proxy(settings):
@@ -60,7 +56,7 @@ class PerfClient:
             )
         else:
             tls = certificates(self._url, loopback=settings.loopback) if self._url.startswith("https:") else None
-            self._connections = Connections(self._url, self._headers, tls)
+            self._connections = Connections(self._method, self._url, self._headers, tls)
 
     async def aclose(self) -> None:
         if self._connections is not None:
@@ -70,17 +66,17 @@ class PerfClient:
 
     def prepare(self, messages: list[Message], tools: list[Tool], params: Mapping[str, Json]) -> bytes:
         """The body of a request, made before the clock runs, in the form that the endpoint takes."""
-        body = self.wire.encode(self.settings, messages, tools, {**params, "stream": True})
-        request, _ = self._adaptation.apply(body)
+        asked = self.wire.request(self.settings, messages, tools, {**params, "stream": True})
+        request, _ = self._adaptation.apply(asked.body)
         return dumps(request).encode()
 
     async def adapt(self, messages: list[Message], tools: list[Tool], params: Mapping[str, Json]) -> Capture:
         """Ask once, leaving out what the endpoint refuses by name, and remember that. Raises `EndpointError` for an
         answer that is an error all the same."""
-        body = self.wire.encode(self.settings, messages, tools, {**params, "stream": True})
+        asked = self.wire.request(self.settings, messages, tools, {**params, "stream": True})
         wanted = {*self.settings.params, *params}
         for _ in range(_MOST_REFUSALS):
-            request, _ignored = self._adaptation.apply(body)
+            request, _ignored = self._adaptation.apply(asked.body)
             capture = await self.send(dumps(request).encode(), perf_counter())
             if capture.error or 200 <= capture.status < 300:
                 break
@@ -126,7 +122,7 @@ class PerfClient:
     async def _send_by_proxy(self, content: bytes, capture: Capture) -> None:
         """Through the whole HTTP client, which knows proxies."""
         assert self._http is not None
-        async with self._http.stream("POST", self._url, content=content, headers=self._headers) as response:
+        async with self._http.stream(self._method, self._url, content=content, headers=self._headers) as response:
             capture.status = response.status_code
             capture.headers = {name.lower(): value for name, value in response.headers.items()}
             async for chunk in response.aiter_raw():

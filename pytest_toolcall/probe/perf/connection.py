@@ -117,8 +117,9 @@ class _Connection(asyncio.Protocol):
 class Connections:
     """Kept-alive connections to one address."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], tls: ssl.SSLContext | None) -> None:
+    def __init__(self, method: str, url: str, headers: Mapping[str, str], tls: ssl.SSLContext | None) -> None:
         parts = urlsplit(url)
+        self._method = method
         self._host, self._tls = parts.hostname or "", tls
         self._port = parts.port or _PORTS[parts.scheme]
         self._target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
@@ -129,7 +130,7 @@ class Connections:
     async def send(self, content: bytes, capture: Capture) -> None:
         """One request and its answer. Raises `OSError` or `h11.RemoteProtocolError`."""
         headers = [*self._headers, ("content-length", str(len(content)))]
-        request = h11.Request(method="POST", target=self._target, headers=headers)
+        request = h11.Request(method=self._method, target=self._target, headers=headers)
         connection = self._kept() or await self._opened()
         try:
             await connection.exchange(request, content, capture)

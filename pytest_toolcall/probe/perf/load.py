@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from time import perf_counter
 
 from pytest_toolcall.core.perf import Measurement, Point
 from pytest_toolcall.endpoint.settings import EndpointSettings
+from pytest_toolcall.endpoint.wires.wire import Wire
 from pytest_toolcall.probe.perf.client import PerfClient
 from pytest_toolcall.probe.perf.connection import Capture
 from pytest_toolcall.probe.perf.prompts import Calibration, Question, offsets, question, wanted_tool
@@ -25,8 +26,8 @@ _BURST = 16
 
 
 @asynccontextmanager
-async def open_client(settings: EndpointSettings) -> AsyncIterator[PerfClient]:
-    client = PerfClient(settings)
+async def open_client(settings: EndpointSettings, wires: Mapping[str, Wire] | None = None) -> AsyncIterator[PerfClient]:
+    client = PerfClient(settings, wires)
     try:
         yield client
     finally:

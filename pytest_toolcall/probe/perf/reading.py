@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import httpx2
 
 from pytest_toolcall.core.errors import EndpointError
-from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.core.perf import Sample
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tools import Tool
@@ -47,29 +47,6 @@ def timed_events(chunks: Sequence[tuple[float, bytes]]) -> Iterator[tuple[float,
         yield stream.now, Event.read(item.event, item.data)
 
 
-def is_call_piece(value: Json) -> bool:
-    """Whether an event carries a piece of a tool call, in any of the three wire formats."""
-    if not isinstance(value, Mapping):
-        return False
-    kind = value.get("type")
-    if isinstance(kind, str) and kind.startswith("response."):
-        item = value.get("item")
-        added = kind == "response.output_item.added" and isinstance(item, Mapping)
-        return kind == "response.function_call_arguments.delta" or bool(
-            added and isinstance(item, Mapping) and item.get("type") == "function_call"
-        )
-    if kind == "content_block_start":
-        block = value.get("content_block")
-        return isinstance(block, Mapping) and block.get("type") == "tool_use"
-    if kind == "content_block_delta":
-        delta = value.get("delta")
-        return isinstance(delta, Mapping) and delta.get("type") == "input_json_delta"
-    choices = value.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
-    delta = choice.get("delta") or choice.get("message")
-    return isinstance(delta, Mapping) and bool(delta.get("tool_calls") or delta.get("function_call"))
-
-
 def sample_of(capture: Capture, wire: Wire, tools: Sequence[Tool], wanted: str = "") -> Sample:
     """The sample of one request. ``wanted`` is the tool that the model was asked to call, empty where none was."""
     media_type = capture.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -82,10 +59,9 @@ def sample_of(capture: Capture, wire: Wire, tools: Sequence[Tool], wanted: str =
     for when, event in timed_events(capture.chunks) if streamed else ():
         events.append(event)
         seen = wire.progress(event)
-        call = is_call_piece(event.value)
-        if seen.content or call:
+        if seen.content or seen.call:
             contents.append(when)
-        if call:
+        if seen.call:
             calls.append(when)
         if seen.finished and not finished:
             finished = when

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pytest_toolcall.core.jsontext import Json, JsonTextError, parse_json
 from pytest_toolcall.verdict.contract import chat, chat_stream, messages, messages_stream, responses, responses_stream
 from pytest_toolcall.verdict.contract.errors import check_error, check_error_in_answer
-from pytest_toolcall.verdict.contract.exchange import Breach, Call, Findings, LeakTest, Wire, WireExchange
+from pytest_toolcall.verdict.contract.exchange import Breach, Call, Findings, LeakTest, WireExchange
 from pytest_toolcall.verdict.contract.rules import RULES, ContractRule
 from pytest_toolcall.verdict.contract.sse import read_stream
 
@@ -55,4 +55,4 @@ def _body(exchange: WireExchange, found: Findings) -> Json:
     return body if found.check(isinstance(body, dict), "json-body", "the body is no JSON object", body) else None
 
 
-__all__ = ["RULES", "Breach", "Call", "ContractRule", "Findings", "LeakTest", "Wire", "WireExchange", "findings"]
+__all__ = ["RULES", "Breach", "Call", "ContractRule", "Findings", "LeakTest", "WireExchange", "findings"]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
+from pytest_toolcall.core.conformance import WireName
 from pytest_toolcall.core.jsontext import Json, brief
-
-Wire = Literal["chat", "responses", "messages"]
 
 LeakTest = Callable[[str, str, Collection[str]], bool]
 """``leaks(content, reasoning, tool names)``: does the text hold a call that no parser took out of it?"""
@@ -24,7 +22,7 @@ def _no_leak(*_: object) -> bool:
 class WireExchange:
     """A request body and the answer to it, byte for byte. ``headers`` by lower-case name."""
 
-    wire: Wire
+    wire: WireName
     request: Mapping[str, Json]
     status: int
     headers: Mapping[str, str]

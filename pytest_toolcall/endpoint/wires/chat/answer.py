@@ -19,7 +19,6 @@ from pytest_toolcall.endpoint.wires.leaks import leaks_call
 from pytest_toolcall.endpoint.wires.members import count_in, event_error, failed_generation, reasoning_text, text_of
 from pytest_toolcall.endpoint.wires.wire import Reading, StreamProgress
 
-PATH = "/chat/completions"
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length", "token_limit"})
 _FILTERED = frozenset({"content_filter", "content_filtered", "safety"})
 _MALFORMED_FINISH = "malformed_function_call"
@@ -58,8 +57,9 @@ def progress(event: Event) -> StreamProgress:
     if choice.get("error"):
         return StreamProgress(done=True)
     delta = _delta(choice)
-    content = any(delta.get(key) for key in ("content", "tool_calls", "function_call", "refusal", *REASONING_FIELDS))
-    return StreamProgress(content=content, finished=bool(text_of(choice.get("finish_reason"))))
+    call = bool(delta.get("tool_calls") or delta.get("function_call"))
+    content = call or any(delta.get(key) for key in ("content", "refusal", *REASONING_FIELDS))
+    return StreamProgress(content, finished=bool(text_of(choice.get("finish_reason"))), call=call)
 
 
 def _of_body(answer: RawAnswer) -> _Completion:

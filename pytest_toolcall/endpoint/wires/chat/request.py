@@ -11,27 +11,18 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
 from pytest_toolcall.endpoint.wires.chat.deltas import REASONING_FIELDS
 from pytest_toolcall.endpoint.wires.turns import CallIds, ModelTurn, turns
-
-_ONLY_WITH_TOOLS = ("tool_choice", "parallel_tool_calls")
+from pytest_toolcall.endpoint.wires.wire import wanted_params
 
 
 def encode_request(
     settings: EndpointSettings, messages: Sequence[Message], tools: Sequence[Tool], params: Mapping[str, Json]
 ) -> dict[str, Json]:
-    """The request body. ``params`` are the case's own; they win over those of the settings.
-
-    ``temperature: 0`` is sent unless they say otherwise, and nothing else that nobody asked for. A null takes a
-    parameter out. What is only legal beside tools is left out where there are none.
-    """
-    wanted = {"temperature": 0, **settings.params, **params}
+    """The request body. Only the temperature is sent unasked; a null takes a parameter out."""
+    wanted, stream = wanted_params(settings, tools, params)
     body: dict[str, Json] = {"model": settings.model, "messages": encode_messages(messages, settings.quirks)}
     if tools:
         body["tools"] = [tool.openai() for tool in tools]
-    else:
-        for name in _ONLY_WITH_TOOLS:
-            wanted.pop(name, None)
-    streaming = wanted.pop("stream", None)
-    if settings.stream if streaming is None else streaming:
+    if stream:
         body["stream"] = True
         wanted.setdefault("stream_options", {"include_usage": True})
     else:

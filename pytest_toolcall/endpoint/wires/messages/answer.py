@@ -27,7 +27,6 @@ from pytest_toolcall.endpoint.wires.members import (
 from pytest_toolcall.endpoint.wires.responses.output_items import event_type
 from pytest_toolcall.endpoint.wires.wire import Reading, StreamProgress
 
-PATH = "/messages"
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "length"})
 _CALL_FIELDS = frozenset({"type", "id", "name", "input"})
 _OPENED_BY = {"text_delta": "text", "input_json_delta": "tool_use", "thinking_delta": "thinking"}
@@ -94,10 +93,13 @@ def progress(event: Event) -> StreamProgress:
         return StreamProgress()
     if kind == "content_block_start":
         block = event.value.get("content_block")
-        return StreamProgress(content=isinstance(block, Mapping) and block.get("type") == "tool_use")
+        begun = isinstance(block, Mapping) and block.get("type") == "tool_use"
+        return StreamProgress(begun, call=begun)
     delta = event.value.get("delta")
-    written = isinstance(delta, Mapping) and any(delta.get(key) for key in ("text", "partial_json", "thinking"))
-    return StreamProgress(content=kind == "content_block_delta" and written)
+    if kind != "content_block_delta" or not isinstance(delta, Mapping):
+        return StreamProgress()
+    written = any(delta.get(key) for key in ("text", "partial_json", "thinking"))
+    return StreamProgress(written, call=delta.get("type") == "input_json_delta")
 
 
 def _of_body(answer: RawAnswer) -> _Answer:

@@ -11,10 +11,10 @@ from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
 from pytest_toolcall.endpoint.wires.turns import CallIds, ModelTurn, turns
+from pytest_toolcall.endpoint.wires.wire import wanted_params
 
 DEFAULT_MAX_TOKENS = 4096
 """This API demands a limit; this one is sent where nobody asked for another."""
-_ONLY_WITH_TOOLS = ("tool_choice", "parallel_tool_calls")
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 _THINKING = ("thinking", "redacted_thinking")
@@ -27,7 +27,7 @@ def encode_request(
 
     Every system message goes into ``system``, the only place that the API has for one.
     """
-    wanted = {"temperature": 0, **settings.params, **params}
+    wanted, stream = wanted_params(settings, tools, params)
     limits = [limit for name in _LIMITS if (limit := wanted.pop(name, None)) is not None]
     body: dict[str, Json] = {"model": settings.model, "max_tokens": limits[0] if limits else DEFAULT_MAX_TOKENS}
     system = [message.content for message in messages if message.role == "system"]
@@ -38,11 +38,7 @@ def encode_request(
     body["messages"] = encode_messages(spoken, settings.quirks)
     if tools:
         body["tools"] = [encode_tool(tool) for tool in tools]
-    else:
-        for name in _ONLY_WITH_TOOLS:
-            wanted.pop(name, None)
-    streaming = wanted.pop("stream", None)
-    if settings.stream if streaming is None else streaming:
+    if stream:
         body["stream"] = True
     wanted.pop("stream_options", None)  # usage always comes with the stream
     _rename(wanted)

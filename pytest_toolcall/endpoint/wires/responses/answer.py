@@ -27,7 +27,6 @@ from pytest_toolcall.endpoint.wires.members import (
 from pytest_toolcall.endpoint.wires.responses.output_items import ItemMerger, event_type, item_type
 from pytest_toolcall.endpoint.wires.wire import Reading, StreamProgress
 
-PATH = "/responses"
 _ENDS = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 """The events that end a stream, and the status each gives to a response that names none."""
 _CALL_FIELDS = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
@@ -68,7 +67,8 @@ def progress(event: Event) -> StreamProgress:
     if not isinstance(event.value, Mapping):
         return StreamProgress()
     begun = kind == "response.output_item.added" and item_type(event.value.get("item")) == "function_call"
-    return StreamProgress(content=begun or (kind.endswith(".delta") and bool(event.value.get("delta"))))
+    call = begun or kind == "response.function_call_arguments.delta"
+    return StreamProgress(begun or (kind.endswith(".delta") and bool(event.value.get("delta"))), call=call)
 
 
 def _of_body(answer: RawAnswer) -> _Response:

@@ -12,8 +12,7 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
 from pytest_toolcall.endpoint.wires.responses.output_items import item_type
 from pytest_toolcall.endpoint.wires.turns import CallIds, ModelTurn, turns
-
-_ONLY_WITH_TOOLS = ("tool_choice", "parallel_tool_calls")
+from pytest_toolcall.endpoint.wires.wire import wanted_params
 
 
 def encode_request(
@@ -23,7 +22,7 @@ def encode_request(
 
     The conversation always goes in whole, never by ``previous_response_id``, which few other servers know.
     """
-    wanted = {"temperature": 0, **settings.params, **params}
+    wanted, stream = wanted_params(settings, tools, params)
     body: dict[str, Json] = {"model": settings.model}
     if messages and messages[0].role == "system" and wanted.get("instructions") is None:
         body["instructions"] = messages[0].content
@@ -32,11 +31,7 @@ def encode_request(
     body["input"] = encode_input(messages, settings.quirks)
     if tools:
         body["tools"] = [encode_tool(tool) for tool in tools]
-    else:
-        for name in _ONLY_WITH_TOOLS:
-            wanted.pop(name, None)
-    streaming = wanted.pop("stream", None)
-    if settings.stream if streaming is None else streaming:
+    if stream:
         body["stream"] = True
     wanted.pop("stream_options", None)  # usage always comes with the last event
     _rename(wanted)
