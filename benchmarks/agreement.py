@@ -174,6 +174,7 @@ def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], p
     verdict, files already read."""
     from pytest_toolcall.casefile import read_file
     from pytest_toolcall.core.replies import Reply
+    from pytest_toolcall.core.steps import Steps
     from pytest_toolcall.endpoint.recording.lines import RawAnswer
     from pytest_toolcall.endpoint.wires.table import wire_named
     from pytest_toolcall.verdict.bfcl import judge_bfcl
@@ -181,6 +182,7 @@ def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], p
 
     with_answers = [row for row in rows if row["ground_truth"]]
     cases = {case.id: case for file in files for case in read_file(file).cases}
+    steps = {name: case.plan.steps[0] for name, case in cases.items() if isinstance(case.plan, Steps)}
     wire = wire_named("chat")
 
     def read(row: Row) -> Reply:
@@ -209,7 +211,7 @@ def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], p
             for number, name in enumerate(ours):
                 started = time.perf_counter()
                 for case, reply in replies:
-                    rules = case.steps[0].rules
+                    rules = steps[case.id].rules
                     assert rules is not None
                     if number == 0:
                         judge_bfcl(rules, reply.calls, case.tools)
@@ -218,7 +220,7 @@ def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], p
                             decode(call.raw)
                         judge_bfcl(rules, reply.calls, case.tools)
                     else:
-                        judge_step(case.steps[0], reply, case.tools)
+                        judge_step(steps[case.id], reply, case.tools)
                 ours[name].append(time.perf_counter() - started)
         process.stdin.close()
     calls = sum(len(row["response_calls"]) for row in with_answers)

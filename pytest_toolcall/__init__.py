@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case as Case
     from pytest_toolcall.core.cases import Source as Source
     from pytest_toolcall.core.cases import Suite as Suite
+    from pytest_toolcall.core.dialogues import Dialogue as Dialogue
     from pytest_toolcall.core.errors import DocumentError as DocumentError
     from pytest_toolcall.core.errors import EndpointError as EndpointError
     from pytest_toolcall.core.errors import JudgeFailed as JudgeFailed
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pytest_toolcall.core.replies import Reply as Reply
     from pytest_toolcall.core.replies import ToolCall as ToolCall
     from pytest_toolcall.core.replies import Usage as Usage
+    from pytest_toolcall.core.steps import Steps as Steps
+    from pytest_toolcall.core.tasks import Task as Task
     from pytest_toolcall.core.tools import Tool as Tool
     from pytest_toolcall.core.verdicts import StepVerdict as StepVerdict
     from pytest_toolcall.core.verdicts import TrialVerdict as TrialVerdict
@@ -43,6 +46,7 @@ _EXPORTS = {
     "CallsVerdict": "verdict.calls",
     "Case": "core.cases",
     "Check": "core.expectations",
+    "Dialogue": "core.dialogues",
     "Document": "document.values",
     "DocumentError": "core.errors",
     "EndpointError": "core.errors",
@@ -57,7 +61,9 @@ _EXPORTS = {
     "Source": "core.cases",
     "Step": "core.expectations",
     "StepVerdict": "core.verdicts",
+    "Steps": "core.steps",
     "Suite": "core.cases",
+    "Task": "core.tasks",
     "Tool": "core.tools",
     "ToolCall": "core.replies",
     "TrialVerdict": "core.verdicts",
@@ -72,6 +78,7 @@ __all__ = [
     "CallsVerdict",
     "Case",
     "Check",
+    "Dialogue",
     "Document",
     "DocumentError",
     "EndpointError",
@@ -86,7 +93,9 @@ __all__ = [
     "Source",
     "Step",
     "StepVerdict",
+    "Steps",
     "Suite",
+    "Task",
     "Tool",
     "ToolCall",
     "TrialVerdict",

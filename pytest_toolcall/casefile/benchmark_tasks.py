@@ -11,7 +11,8 @@ from msgspec import UNSET
 from pytest_toolcall.casefile.task_types import SequenceEntry, TaskEntry
 from pytest_toolcall.core.expectations import ExpectedCall
 from pytest_toolcall.core.jsontext import Json, brief
-from pytest_toolcall.core.tasks import Flow, MockRule, SequenceStep, literal_args
+from pytest_toolcall.core.mocks import MockRule
+from pytest_toolcall.core.tasks import Flow, SequenceStep, literal_args
 from pytest_toolcall.verdict.arguments import named_values
 
 _INPUT = re.compile(r"^step_(\d+)_input_from_step_(\d+)$")

@@ -22,6 +22,7 @@ from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
+from pytest_toolcall.core.steps import Steps
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import nearest
 from pytest_toolcall.document.reading import parse_document
@@ -74,13 +75,7 @@ def read_path(path: Path, context: ReadContext) -> Found:
         problems.append(Problem(path, 1, "holds no questions"))
     if problems:
         raise DocumentError(list(dict.fromkeys(problems)))
-    warnings = [
-        Problem(path, case.source.line, one_line(f"case {case.id}: its own answer does not pass: {fault}"))
-        for case in cases
-        for step in case.steps
-        if step.rules is not None and (fault := reference_fault(step.rules, case.tools))
-    ]
-    return cases, warnings
+    return cases, reader.warnings
 
 
 def _category(path: Path, problems: list[Problem]) -> str:
@@ -148,6 +143,7 @@ class _Reader:
     suite: Suite
     answers: _Rows | None
     problems: list[Problem]
+    warnings: list[Problem] = field(default_factory=list)
     known: dict[str, int] = field(default_factory=dict)
     by_id: dict[Json, Json] = field(init=False)
     tools: dict[str, Tool] = field(default_factory=dict)
@@ -175,14 +171,17 @@ class _Reader:
             return None
         if step is None:
             return None
+        if step.rules is not None and (why := reference_fault(step.rules, tools)):
+            self.warnings.append(
+                Problem(self.path, line, one_line(f"case {name}: its own answer does not pass: {why}"))
+            )
         return Case(
             id=name,
             suite=self.suite,
             source=Source(self.path, line),
-            kind="steps",
             messages=messages,
             tools=tools,
-            steps=(step,),
+            plan=Steps((step,)),
             group=self.category,
         )
 

@@ -8,10 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from pytest_toolcall.casefile.task_types import MockEntry, Positive
-from pytest_toolcall.casefile.types import CallEntry, CallSetEntry, XfailEntry
+from pytest_toolcall.casefile.types import CallEntry, CallSetEntry, Share, XfailEntry
 from pytest_toolcall.document.entry import Entry, Text
-
-Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class OptionsEntry(Entry):

@@ -49,15 +49,14 @@ def read(document: Document, context: ReadContext) -> Found:
         id=entry.name,
         suite=suite_of(document.path),
         source=Source(document.path, document.line(("name",)), ()),
-        kind="dialogue",
         messages=(*messages, Message("user", dialogue.turns[0].content)),
+        plan=dialogue,
         tools=tuple(tools.values()),
         description=entry.description,
         tags=tuple(dict.fromkeys(entry.tags)),
         xfail=xfail_of(entry.xfail),
         params=entry.params,
         trials=entry.trials,
-        dialogue=dialogue,
     )
     return [case], ()
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.expectations import CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.plans import Plan
+from pytest_toolcall.core.steps import Steps
 from pytest_toolcall.core.tools import Tool
 
 
@@ -22,12 +25,6 @@ def export(cases: Iterable[Case]) -> dict[str, Json]:
     if len(suites) != 1:
         found = ", ".join(f"{suite.name} {suite.version}" for suite in suites) or "none"
         raise UsageError(f"a document holds one version of one suite, but these cases are of {found}")
-    other = next((case for case in cases if case.kind != "steps"), None)
-    if other is not None:
-        raise UsageError(f"case {other.id} is a {other.kind}; only cases of steps have a form in the native format")
-    foreign = next((case for case in cases if any(step.rules is not None for step in case.steps)), None)
-    if foreign is not None:
-        raise UsageError(f"case {foreign.id} is judged by rules of its own format, which the native one cannot say")
     shared = _shared_tools(cases)
     system = _shared_system(cases)
     document: dict[str, Json] = {"suite": suites[0].name, "version": suites[0].version}
@@ -87,10 +84,7 @@ def _case(case: Case, system: str, shared: dict[str, Tool]) -> dict[str, Json]:
         written["messages"] = [{"role": message.role, "content": message.content} for message in messages]
     if list(case.tools) != list(shared.values()):
         written["tools"] = [tool.name if shared[tool.name] == tool else _tool(tool) for tool in case.tools]
-    if len(case.steps) == 1:
-        written.update(_step(case.steps[0]))
-    else:
-        written["steps"] = [_step(step) for step in case.steps]
+    written.update(_plan(case.plan, case.id))
     if case.xfail:
         written["xfail"] = [
             {"models": list(known.models), "reason": known.reason, "strict": known.strict} for known in case.xfail
@@ -102,6 +96,21 @@ def _case(case: Case, system: str, shared: dict[str, Tool]) -> dict[str, Json]:
     if case.trials != 1:
         written["trials"] = case.trials
     return written
+
+
+@singledispatch
+def _plan(plan: Plan, case: str) -> dict[str, Json]:
+    """What is expected, in the keys of the native format."""
+    raise UsageError(f"case {case} is a {plan.kind}; only cases of steps have a form in the native format")
+
+
+@_plan.register
+def _(plan: Steps, case: str) -> dict[str, Json]:
+    if any(step.rules is not None for step in plan.steps):
+        raise UsageError(f"case {case} is judged by rules of its own format, which the native one cannot say")
+    steps = [_step(step) for step in plan.steps]
+    rate: dict[str, Json] = {"min_pass_rate": plan.min_pass_rate} if plan.min_pass_rate != 1 else {}
+    return {**(steps[0] if len(steps) == 1 else {"steps": steps}), **rate}
 
 
 def _step(step: Step) -> dict[str, Json]:

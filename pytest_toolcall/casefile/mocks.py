@@ -9,7 +9,7 @@ from msgspec import UNSET
 from pytest_toolcall.casefile.task_types import MockEntry
 from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.expectations import Check, CheckKind
-from pytest_toolcall.core.tasks import MockRule
+from pytest_toolcall.core.mocks import MockRule
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
 from pytest_toolcall.verdict.checks.compile import compile_argument

@@ -15,11 +15,12 @@ from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
 from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.expectations import Step
 from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.steps import Steps
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems, suggestion
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document, fold_lines
-from pytest_toolcall.verdict.lint import lint_case
+from pytest_toolcall.verdict.lint import lint_steps
 
 _FORBIDDEN_IN_IDS = ("::", "[", "]")
 
@@ -68,7 +69,8 @@ class _FileReader:
         keys: KeyPath = ("cases", position)
         self._check_id(written.id, keys)
         tools, tools_known = self._tools(written, keys)
-        steps = self._steps(written, keys, {tool.name: tool for tool in tools})
+        pass_rate = self.entry.min_pass_rate if written.min_pass_rate is UNSET else written.min_pass_rate
+        plan = Steps(self._steps(written, keys, {tool.name: tool for tool in tools}), min_pass_rate=pass_rate)
         messages = self._messages(written, keys)
         tags = tuple(dict.fromkeys((*self.entry.tags, *written.tags)))
         group = self.entry.group if written.group is UNSET else written.group
@@ -77,10 +79,9 @@ class _FileReader:
             id=written.id,
             suite=self.suite,
             source=Source(self.document.path, self.document.line(keys), keys),
-            kind="steps",
             messages=messages,
+            plan=plan,
             tools=tools,
-            steps=steps,
             group=group,
             category=written.category,
             description=written.description,
@@ -90,7 +91,7 @@ class _FileReader:
             trials=written.trials,
         )
         if tools_known and not self.problems.in_case(position):
-            self._lint(case, written, keys)
+            self._lint(plan.steps, tools, written, keys)
         return None if self.problems.in_case(position) else case
 
     def _check_id(self, written: str, keys: KeyPath) -> None:
@@ -159,8 +160,8 @@ class _FileReader:
                 self.problems.add((*keys, key), "stands beside steps; move it into a step")
         return reader.chain(written.steps, (*keys, "steps"))
 
-    def _lint(self, case: Case, written: CaseEntry, keys: KeyPath) -> None:
-        for way, message in lint_case(case):
+    def _lint(self, steps: Sequence[Step], tools: Sequence[Tool], written: CaseEntry, keys: KeyPath) -> None:
+        for way, message in lint_steps(steps, tools):
             if way[:1] == ("tools",):
                 continue  # said once, where the tool is written
             # Lint sees a case of one step as its short form; the file may have it as a list of one.

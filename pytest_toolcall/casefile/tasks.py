@@ -52,13 +52,18 @@ def read(document: Document, context: ReadContext) -> Found:
             problems.add(("weights", name), "must be 0 or more")
     tools, known = file_tools(entry.tools, problems, context.toolboxes)
     reader = _TaskReader(document, entry, problems, context.checks, suite, tools, known)
-    cases = [reader.case(position, written) for position, written in enumerate(entry.tasks)]
-    if not cases:
+    read_tasks = [reader.task(position, written) for position, written in enumerate(entry.tasks)]
+    if not read_tasks:
         problems.add_missing((), "holds no tasks", "tasks")
     problems.raise_any()
-    said = [(case, reason) for case in cases for reason in (*reader.doubts.get(case.id, ()), *lint_task(case))]
-    said += lint_twins(cases)
-    return cases, [problems.problem(case.source.keys, f"task {case.id}: {reason}") for case, reason in said]
+    said = [
+        (case, reason)
+        for case, task in read_tasks
+        for reason in (*reader.doubts.get(case.id, ()), *lint_task(task, case.tools))
+    ]
+    said += lint_twins(read_tasks)
+    warnings = [problems.problem(case.source.keys, f"task {case.id}: {reason}") for case, reason in said]
+    return [case for case, _ in read_tasks], warnings
 
 
 @dataclass(slots=True)
@@ -73,7 +78,7 @@ class _TaskReader:
     doubts: dict[str, list[str]] = field(default_factory=dict)
     """By task id: what cannot be taken as it is written, and is read in another way."""
 
-    def case(self, position: int, written: TaskEntry) -> Case:
+    def task(self, position: int, written: TaskEntry) -> tuple[Case, Task]:
         keys: KeyPath = ("tasks", position)
         tools = self._tools(written, keys)
         category, listed_as = _category(written)
@@ -81,12 +86,12 @@ class _TaskReader:
         system = self.entry.system if written.system is UNSET else written.system
         messages = (Message("user", written.prompt),)
         xfail = written.xfail
-        return Case(
+        case = Case(
             id=written.id,
             suite=self.suite,
             source=Source(self.document.path, self.document.line(keys), keys),
-            kind="task",
             messages=(Message("system", system), *messages) if system else messages,
+            plan=task,
             tools=tools,
             category=category,
             description=written.description,
@@ -94,8 +99,8 @@ class _TaskReader:
             xfail=() if xfail is UNSET or xfail is False else (Xfail(reason="" if xfail is True else xfail),),
             params={"tool_choice": "auto"} if tools else {},
             trials=written.trials,
-            task=task,
         )
+        return case, task
 
     def _tools(self, written: TaskEntry, keys: KeyPath) -> tuple[Tool, ...]:
         if written.tools is UNSET:
@@ -151,6 +156,7 @@ class _TaskReader:
             benchmark_mocks=benchmark,
             weights=dict(self.entry.weights),
             reference=written.reference,
+            min_pass_rate=self.entry.min_pass_rate if written.min_pass_rate is UNSET else written.min_pass_rate,
         )
 
     def _doubt(self, written: TaskEntry, reason: str) -> None:

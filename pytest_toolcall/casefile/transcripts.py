@@ -16,6 +16,7 @@ from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Rules, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message, Role
+from pytest_toolcall.core.steps import Steps
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.transcripts import transcript_case
 from pytest_toolcall.document.values import Document, one_line
@@ -57,10 +58,9 @@ def _case(line: Mapping[str, Json], source: Source, suite: Suite) -> Case:
         id=transcript_case(line, source.line),
         suite=suite,
         source=source,
-        kind="steps",
         messages=_messages(request.get("messages")),
         tools=tools,
-        steps=(Step(any_calls, rules=Rules(NAME, "calls")),),
+        plan=Steps((Step(any_calls, rules=Rules(NAME, "calls")),)),
         group=origin.strip() if isinstance(origin, str) and origin.isprintable() else "",
         params={key: request[key] for key in _PARAMS if request.get(key) is not None},
     )

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from pytest_toolcall.core.expectations import Step
+from pytest_toolcall.core.dialogues import Dialogue
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.steps import Steps
+from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tools import Tool
-
-if TYPE_CHECKING:
-    from pytest_toolcall.core.dialogues import Dialogue
-    from pytest_toolcall.core.tasks import Task
 
 Kind = Literal["steps", "task", "dialogue"]
 KeyPath = tuple[str | int, ...]
@@ -52,16 +50,15 @@ class Case:
     """One conversation to hold and judge; ``id`` is unique in its suite.
 
     ``group`` (suites of steps) and ``category`` (tasks) are the tables a case is counted in. ``params`` are request
-    parameters this case asks for. ``steps`` belong to kind ``steps``, ``task`` and ``dialogue`` to those.
+    parameters this case asks for. ``plan`` is what is expected, and its type says how the case is played.
     """
 
     id: str
     suite: Suite
     source: Source
-    kind: Kind
     messages: tuple[Message, ...]
+    plan: Steps | Task | Dialogue
     tools: tuple[Tool, ...] = ()
-    steps: tuple[Step, ...] = ()
     group: str = ""
     category: str = ""
     description: str = ""
@@ -69,8 +66,6 @@ class Case:
     xfail: tuple[Xfail, ...] = ()
     params: Mapping[str, Json] = field(default_factory=dict)
     trials: int = 1
-    task: Task | None = None
-    dialogue: Dialogue | None = None
 
     def tool(self, name: str) -> Tool | None:
         """The offered tool of that name, compared letter for letter."""

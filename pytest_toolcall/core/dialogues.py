@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pytest_toolcall.core.expectations import CallSet
-from pytest_toolcall.core.tasks import MockRule
+from pytest_toolcall.core.expectations import CallSet, ExpectedCall
+from pytest_toolcall.core.mocks import MockRule
+from pytest_toolcall.core.plans import Plan
 
 AssertionType = Literal["contains", "regex", "llm-rubric", "calls", "no_call"]
 
@@ -34,6 +35,18 @@ class Turn:
     assertions: tuple[Assertion, ...] = ()
     reference: str = ""
 
+    @property
+    def calls(self) -> tuple[ExpectedCall, ...]:
+        """The calls that are asserted."""
+        return tuple(call for one in self.assertions if one.type == "calls" for call in one.calls[0].required)
+
+    @property
+    def right_text(self) -> str:
+        """The ``reference``, else a text made from what the assertions contain."""
+        parts = [assertion.value for assertion in self.assertions if assertion.type == "contains"]
+        made = "Here is my answer: " + ", ".join(parts) if parts else "Here is my answer."
+        return self.reference or made
+
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
@@ -53,23 +66,31 @@ class Rubric:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialogue:
+class Dialogue(Plan):
     """What a dialogue says and is graded by.
 
-    A trial passes at ``pass_threshold``, the case when at least ``min_pass_rate`` of the scored trials do.
-    ``timeout_s`` is for one turn. ``mocks`` answer the calls a turn makes.
+    A trial passes at ``pass_threshold``. ``timeout_s`` is for one turn. ``mocks`` answer the calls a turn makes.
     """
+
+    kind: ClassVar[Literal["dialogue"]] = "dialogue"
 
     turns: tuple[Turn, ...]
     rubric: Rubric | None = None
     pass_threshold: float = 0.8
-    min_pass_rate: float = 0.8
+    min_pass_rate: float = field(default=0.8, kw_only=True)
     timeout_s: float = 120.0
     mocks: Mapping[str, tuple[MockRule, ...]] = field(default_factory=dict)
 
     @property
+    def expected_calls(self) -> tuple[ExpectedCall, ...]:
+        return tuple(call for turn in self.turns for call in turn.calls)
+
+    @property
+    def right_texts(self) -> tuple[tuple[str, str], ...]:
+        return tuple((turn.content, turn.right_text) for turn in self.turns)
+
+    @property
     def needs_judge(self) -> bool:
-        """A judge model has to be asked."""
         return self.rubric is not None or any(
             assertion.type == "llm-rubric" for turn in self.turns for assertion in turn.assertions
         )

@@ -134,6 +134,11 @@ class CallSet:
     calls: tuple[ExpectedCall, ...]
     results: tuple[Json, ...] = ()
 
+    @property
+    def required(self) -> tuple[ExpectedCall, ...]:
+        """The calls that cannot be left out."""
+        return tuple(call for call in self.calls if not call.optional)
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -168,8 +173,11 @@ class Step:
         return bool(self.alternatives)
 
     @property
+    def required(self) -> tuple[ExpectedCall, ...]:
+        """The calls that a right response makes, in the first of the alternatives."""
+        return self.alternatives[0].required if self.alternatives else ()
+
+    @property
     def parallel(self) -> bool:
         """Two or more calls are expected in one response, whichever alternative is taken."""
-        return bool(self.alternatives) and all(
-            sum(not call.optional for call in option.calls) >= 2 for option in self.alternatives
-        )
+        return bool(self.alternatives) and all(len(option.required) >= 2 for option in self.alternatives)

@@ -4,31 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pytest_toolcall.core.expectations import Check, ExpectedCall
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.mocks import MockedCall, MockRule
+from pytest_toolcall.core.plans import Plan
 from pytest_toolcall.core.replies import Reply
 
 Category = Literal["single_tool", "multi_tool", "schema_compliance", "error_recovery", "ambiguous"]
 Strategy = Literal["", "no_tool", "underspecified", "assumption"]
-Recovery = Literal["", "transient", "correctable"]
-"""What answers an injected error rightly: the same call again, or a call that differs as the message says."""
-
-
-@dataclass(frozen=True, slots=True)
-class MockRule:
-    """One answer of a mock tool; the first rule whose ``when`` holds and that is not used up answers.
-
-    ``error`` is injected in place of a result; ``raw`` is sent as it is, for results that are not JSON.
-    """
-
-    when: Mapping[str, tuple[Check, ...]] = field(default_factory=dict)
-    result: Json = None
-    error: Json = None
-    raw: str | None = None
-    times: int | None = None
-    recovery: Recovery = ""
 
 
 def literal_args(call: ExpectedCall) -> dict[str, tuple[Check, ...]]:
@@ -57,7 +42,7 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Task(Plan):
     """What a task expects.
 
     One request where ``sequence`` is empty, else the model is asked until it stops calling or ``turn_limit`` responses
@@ -66,6 +51,9 @@ class Task:
     composite. ``benchmark_mocks``: the file brings no mocks, so the built-in tools of its benchmark answer what its
     rules do not.
     """
+
+    kind: ClassVar[Literal["task"]] = "task"
+    values_are_tokens: ClassVar[bool] = True
 
     category: Category
     listed_as: str = ""
@@ -88,17 +76,15 @@ class Task:
         """The steps that cannot be left out."""
         return tuple(step for step in self.sequence if not step.attempt)
 
+    @property
+    def expected_calls(self) -> tuple[ExpectedCall, ...]:
+        if self.sequence:
+            return tuple(step.call for step in self.sequence)
+        return () if self.expected is None else (self.expected,)
 
-@dataclass(frozen=True, slots=True)
-class MockedCall:
-    """One call and what the mock tools answered. ``injected`` is set where the answer was an error on purpose."""
-
-    name: str
-    arguments: Mapping[str, Json]
-    result: Json
-    injected: bool = False
-    recovery: Recovery = ""
-    matched: bool = True
+    @property
+    def attempts(self) -> frozenset[int]:
+        return frozenset(place for place, step in enumerate(self.sequence) if step.attempt)
 
 
 @dataclass(frozen=True, slots=True)

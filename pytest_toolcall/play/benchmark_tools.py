@@ -6,9 +6,13 @@ A stock, a place or a pair that is not in the tables gets an error object; whate
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from pytest_toolcall.core.jsontext import Json, brief
-from pytest_toolcall.core.tasks import MockRule, Task, literal_args
-from pytest_toolcall.play.mock_tools import Function
+from pytest_toolcall.core.mocks import MockRule
+from pytest_toolcall.core.tasks import Task, literal_args
+from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.play.mock_tools import Function, MockTools
 from pytest_toolcall.verdict.arguments import named_values
 from pytest_toolcall.verdict.arithmetic import NotArithmetic, evaluate
 
@@ -127,3 +131,9 @@ def stand_ins(task: Task) -> dict[str, tuple[MockRule, ...]]:
         if isinstance(answer, dict) and "error" in answer:
             rules[name] = (*rules.get(name, ()), MockRule(literal, result=_STAND_INS[name]))
     return rules
+
+
+def with_calculator(offered: Sequence[Tool], rules: Mapping[str, Sequence[MockRule]]) -> MockTools:
+    """Mock tools with these rules; ``calculate`` is computed where it is offered and no rule answers it."""
+    wanted = "calculate" not in rules and any(tool.name == "calculate" for tool in offered)
+    return MockTools.of(rules, {"calculate": calculate} if wanted else {})

@@ -20,7 +20,9 @@ from pytest_toolcall.core.errors import EndpointError, JudgeFailed
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
+from pytest_toolcall.play.benchmark_tools import with_calculator
 from pytest_toolcall.play.conversation import result_text
+from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.verdict.calls import call_findings
 from pytest_toolcall.verdict.dialogue import (
@@ -38,17 +40,21 @@ RESPONSES_A_TURN = 10
 NO_JUDGE = "needs a judge for its rubric: name one with --toolcall-judge"
 
 
-async def play_dialogue(case: Case, trial: Trial) -> TrialVerdict:
+def dialogue_tools(case: Case, dialogue: Dialogue) -> MockTools:
+    """The file's own rules, and what is computed wherever it is offered."""
+    return with_calculator(case.tools, dialogue.mocks)
+
+
+async def play_dialogue(case: Case, dialogue: Dialogue, trial: Trial) -> TrialVerdict:
     """Hold the conversation of one trial and grade it.
 
     Each turn goes on until a response without calls, whose calls the mock tools answer. Turns without assertions are
     sent and not graded. The rubric file is judged once, on the whole transcript.
     """
-    assert case.dialogue is not None
     started = time.perf_counter()
-    talk = _Talk(case, case.dialogue, trial)
+    talk = _Talk(case, dialogue, trial)
     problem = kind = ""
-    if case.dialogue.needs_judge and trial.grader is None:
+    if dialogue.needs_judge and trial.grader is None:
         problem, kind = NO_JUDGE, "judge"
     else:
         try:

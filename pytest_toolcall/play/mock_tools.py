@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from pytest_toolcall.core.expectations import Argument, CheckKind
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.core.tasks import MockedCall, MockRule, Recovery
+from pytest_toolcall.core.mocks import MockedCall, MockRule, Recovery
 from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.checks.compile import compile_argument
 

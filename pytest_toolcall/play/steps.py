@@ -7,6 +7,7 @@ import time
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.expectations import Step
+from pytest_toolcall.core.steps import Steps
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.play.conversation import Conversation
@@ -15,7 +16,7 @@ from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.verdict.steps import judge_step
 
 
-async def play_steps(case: Case, trial: Trial) -> TrialVerdict:
+async def play_steps(case: Case, plan: Steps, trial: Trial) -> TrialVerdict:
     """Hold the conversation of one trial.
 
     After a passing step the model's own message goes back as it came, then the scripted result of each expected call
@@ -26,7 +27,7 @@ async def play_steps(case: Case, trial: Trial) -> TrialVerdict:
     results: list[Result] = []
     verdicts: list[StepVerdict] = []
     reason = kind = ""
-    for step in case.steps:
+    for step in plan.steps:
         try:
             exchange = await trial.conversation.ask()
         except EndpointError as error:
@@ -39,7 +40,7 @@ async def play_steps(case: Case, trial: Trial) -> TrialVerdict:
             break
         results.extend(_answer(step, verdict, trial.conversation, trial.tools))
     last = verdicts[-1]
-    passed = last.passed and len(verdicts) == len(case.steps)
+    passed = last.passed and len(verdicts) == len(plan.steps)
     return TrialVerdict(
         outcome="errored" if kind else "passed" if passed else "failed",
         score=None if kind else float(passed),

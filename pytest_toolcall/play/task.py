@@ -6,25 +6,37 @@ import time
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import EndpointError
+from pytest_toolcall.core.mocks import MockedCall
 from pytest_toolcall.core.replies import Reply
-from pytest_toolcall.core.tasks import MockedCall, TaskTurn
+from pytest_toolcall.core.tasks import Task, TaskTurn
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
+from pytest_toolcall.play.benchmark_tools import BENCHMARK_TOOLS, stand_ins, with_calculator
+from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.verdict.calls import call_findings
 from pytest_toolcall.verdict.tasks import TaskVerdict, judge_task
 
 
-async def play_task(case: Case, trial: Trial) -> TrialVerdict:
+def task_tools(case: Case, task: Task) -> MockTools:
+    """The task's own rules; behind them the built-in tools of the benchmark, in files that bring no mocks."""
+    if not task.benchmark_mocks:
+        return with_calculator(case.tools, task.mocks)
+    known = stand_ins(task)
+    rules = {name: (*task.mocks.get(name, ()), *known.get(name, ())) for name in (*task.mocks, *known)}
+    offered = {tool.name for tool in case.tools}
+    return MockTools.of(rules, {name: tool for name, tool in BENCHMARK_TOOLS.items() if name in offered})
+
+
+async def play_task(case: Case, task: Task, trial: Trial) -> TrialVerdict:
     """Hold the conversation of one trial and judge it as a whole.
 
     A task without a sequence is one request, whose calls are answered for the record. One with a sequence goes on until
     a response without calls, one that cannot be read, or the turn limit.
     """
-    assert case.task is not None
     started = time.perf_counter()
     turns: list[TaskTurn] = []
     failure: EndpointError | None = None
-    limit = case.task.turn_limit if case.task.sequence else 1
+    limit = task.turn_limit if task.sequence else 1
     while len(turns) < limit:
         try:
             exchange = await trial.conversation.ask()
@@ -43,7 +55,7 @@ async def play_task(case: Case, trial: Trial) -> TrialVerdict:
             "errored", None, steps, tuple(trial.conversation.exchanges), duration, str(failure), error_kind=failure.kind
         )
     prompt = "\n".join(message.content for message in case.messages if message.role == "user")
-    verdict = judge_task(case.task, turns, case.tools, prompt, stopped=_stopped(turns[-1].reply))
+    verdict = judge_task(task, turns, case.tools, prompt, stopped=_stopped(turns[-1].reply))
     return TrialVerdict(
         outcome="passed" if verdict.passed else "failed",
         score=verdict.score,

@@ -5,25 +5,37 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple
 
-from pytest_toolcall.core.cases import Case, Kind
+from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.dialogues import Dialogue
+from pytest_toolcall.core.plans import Plan
+from pytest_toolcall.core.steps import Steps
+from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.verdicts import TrialVerdict
-from pytest_toolcall.play.benchmark_tools import BENCHMARK_TOOLS, stand_ins
 from pytest_toolcall.play.conversation import Asks, Conversation, Record
-from pytest_toolcall.play.dialogue import play_dialogue
+from pytest_toolcall.play.dialogue import dialogue_tools, play_dialogue
 from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.steps import play_steps
-from pytest_toolcall.play.task import play_task
+from pytest_toolcall.play.task import play_task, task_tools
 from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.sim.app import case_headers
 
-_DRIVERS: Mapping[Kind, Callable[[Case, Trial], Awaitable[TrialVerdict]]] = {
-    "steps": play_steps,
-    "task": play_task,
-    "dialogue": play_dialogue,
+
+class Driver(NamedTuple):
+    """How one kind of case is played. Both get the case and its plan; ``tools`` makes the mock tools of one trial."""
+
+    play: Callable[[Case, Any, Trial], Awaitable[TrialVerdict]]
+    tools: Callable[[Case, Any], MockTools]
+
+
+DRIVERS: Mapping[type[Plan], Driver] = {
+    Steps: Driver(play_steps, lambda *_: MockTools()),
+    Task: Driver(play_task, task_tools),
+    Dialogue: Driver(play_dialogue, dialogue_tools),
 }
-"""How each kind of case is played."""
+"""The only place that knows every kind."""
 
 Slot = Callable[[], AbstractAsyncContextManager[object]]
 
@@ -52,27 +64,7 @@ def open_trial(
         record=record,
         headers=case_headers(case.suite.name, case.id, number) if simulated else None,
     )
-    return Trial(conversation, mock_tools(case), grader)
-
-
-def mock_tools(case: Case) -> MockTools:
-    """The mock tools of one trial: the case's own rules; behind them ``calculate``, which is computed wherever a task
-    mocks nothing else for it, and for a file without mocks the benchmark's other tools."""
-    if case.dialogue is not None:
-        offered = {tool.name for tool in case.tools} - case.dialogue.mocks.keys()
-        return MockTools.of(case.dialogue.mocks, {n: BENCHMARK_TOOLS[n] for n in offered & {"calculate"}})
-    if case.task is None:
-        return MockTools()
-    offered = {tool.name for tool in case.tools}
-    if case.task.benchmark_mocks:
-        functions = {name: function for name, function in BENCHMARK_TOOLS.items() if name in offered}
-        known = stand_ins(case.task)
-        rules = {name: (*case.task.mocks.get(name, ()), *known.get(name, ())) for name in (*case.task.mocks, *known)}
-    else:
-        rules = dict(case.task.mocks)
-        wanted = "calculate" in offered and "calculate" not in case.task.mocks
-        functions = {"calculate": BENCHMARK_TOOLS["calculate"]} if wanted else {}
-    return MockTools.of(rules, functions)
+    return Trial(conversation, DRIVERS[type(case.plan)].tools(case, case.plan), grader)
 
 
 async def play_trials(case: Case, trials: Sequence[Trial], slot: Slot) -> tuple[TrialVerdict, ...]:
@@ -80,7 +72,7 @@ async def play_trials(case: Case, trials: Sequence[Trial], slot: Slot) -> tuple[
 
     async def one(trial: Trial) -> TrialVerdict:
         async with slot():
-            return await _DRIVERS[case.kind](case, trial)
+            return await DRIVERS[type(case.plan)].play(case, case.plan, trial)
 
     if len(trials) == 1:  # no asyncio task of its own for the one trial that most cases have
         return (await one(trials[0]),)

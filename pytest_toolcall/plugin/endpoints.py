@@ -118,7 +118,7 @@ class Asking:
     @property
     def _patience_s(self) -> float:
         """Seconds for one answer: what the command line says, else enough for the most patient dialogue."""
-        asked = [case.dialogue.timeout_s for case in self.cases if case.dialogue is not None]
+        asked = (case.plan.timeout_s for case in self.cases)
         return self.options.timeout_s if self.options.timeout_given else max([self.options.timeout_s, *asked])
 
     def _resumed(self, model: str) -> ReplayEndpoint | None:

@@ -150,7 +150,7 @@ class ToolcallSession:
             from pytest_toolcall.verdict.steps import judged_strictly
 
             case = judged_strictly(case)
-        if self.options.distractors and case.kind == "steps":
+        if self.options.distractors and case.plan.takes_distractors:
             from pytest_toolcall.probe.distractors import with_distractors
 
             case = with_distractors(case, self.options.distractors)
@@ -254,7 +254,7 @@ class ToolcallSession:
     def _grader(self, item: CaseItem, trial: int) -> Grader | None:
         """The judge for one trial of a dialogue."""
         name = self.judge_of(item.model)
-        if not name or item.case.dialogue is None or not item.case.dialogue.needs_judge:
+        if not name or not item.case.plan.needs_judge:
             return None
         from pytest_toolcall.play.grading import Grader
 

@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from pytest_toolcall.core.cases import Case
+from pytest_toolcall.core.cases import Case, Kind
 from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.core.plans import PlannedStep
 from pytest_toolcall.core.replies import Exchange, Outcome
 from pytest_toolcall.core.verdicts import CallComparison, CallFinding, StepVerdict, TrialOutcome, TrialVerdict
 
@@ -137,13 +138,6 @@ class TrialRecord(msgspec.Struct, frozen=True):
     transcript: list[LineRecord] = []
 
 
-class PlannedStep(msgspec.Struct, frozen=True):
-    """What the case expects of one response, reached or not."""
-
-    expects: Literal["call", "no_call"]
-    parallel: bool = False
-
-
 class CaseRecord(msgspec.Struct, frozen=True):
     """One case with one model."""
 
@@ -151,7 +145,7 @@ class CaseRecord(msgspec.Struct, frozen=True):
     suite: str
     nodeid: str
     model: str
-    kind: Literal["steps", "task", "dialogue"]
+    kind: Kind
     group: str
     outcome: CaseOutcome
     score: float | None
@@ -197,13 +191,11 @@ def case_record(
 ) -> CaseRecord:
     """The record of a case from the verdicts of its trials, before pytest has had its word on xfail.
 
-    A case passes when every scored trial passes, a dialogue when its ``min_pass_rate`` of them do; one with no scored
-    trial is errored.
+    A case passes when the ``min_pass_rate`` of its plan is reached; one with no scored trial is errored.
     """
     scored = [trial for trial in trials if trial.outcome != "errored"]
     failed = [trial for trial in scored if trial.outcome == "failed"]
-    wanted = case.dialogue.min_pass_rate if case.dialogue is not None else 1.0
-    enough = bool(scored) and (len(scored) - len(failed)) / len(scored) >= wanted - 1e-9
+    enough = bool(scored) and (len(scored) - len(failed)) / len(scored) >= case.plan.min_pass_rate - 1e-9
     outcome: CaseOutcome = "errored" if not scored else "passed" if enough else "failed"
     telling = failed or [trial for trial in trials if trial.outcome == "errored"]
     scores = [trial.score for trial in scored if trial.score is not None]
@@ -212,7 +204,7 @@ def case_record(
         suite=case.suite.name,
         nodeid=nodeid,
         model=model,
-        kind=case.kind,
+        kind=case.plan.kind,
         group=case.group,
         outcome=outcome,
         score=sum(scores) / len(scores) if scores else None,
@@ -222,11 +214,11 @@ def case_record(
         suite_version=case.suite.version,
         category=case.category,
         description=case.description,
-        listed_as=case.task.listed_as if case.task is not None else "",
-        strategy=case.task.strategy if case.task is not None else "",
-        weights=dict(case.task.weights) if case.task is not None else {},
+        listed_as=case.plan.listed_as,
+        strategy=case.plan.strategy,
+        weights=dict(case.plan.weights),
         scores=dict(trials[0].scores) if len(trials) == 1 else {},
-        plan=[PlannedStep("call" if step.expects_call else "no_call", step.parallel) for step in case.steps],
+        plan=list(case.plan.planned),
         ignored_params=sorted(ignored_params),
     )
 

@@ -14,7 +14,7 @@ from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.sim.answers import SimAnswer, SimCall, SimulatedModel, Situation
 from pytest_toolcall.sim.near_miss import near_miss
-from pytest_toolcall.sim.planned import PlannedCall, expected_calls, planned, tools_of, wrong_in
+from pytest_toolcall.sim.planned import PlannedCall, planned, tools_of, wrong_in
 from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.reference import sample
 from pytest_toolcall.verdict.schema import resolved
@@ -60,7 +60,7 @@ def reference(situation: Situation, _: str = "") -> SimAnswer:
 def wrong_tool(situation: Situation, _: str = "") -> SimAnswer:
     """Calls another offered tool in place of the first right one; calls any where none is wanted."""
     right = reference(situation)
-    wanted = {call.name for call in expected_calls(situation.case)}
+    wanted = {call.name for call in situation.case.plan.expected_calls}
     if not right.calls and wanted:
         return right
     others = [tool for tool in situation.case.tools if tool.name not in wanted]
@@ -83,9 +83,9 @@ def made_up_tool(situation: Situation, _: str = "") -> SimAnswer:
 def extra_call(situation: Situation, _: str = "") -> SimAnswer:
     """Makes one call too many."""
     right = reference(situation)
-    if not right.calls and expected_calls(situation.case):
+    if not right.calls and situation.case.plan.expected_calls:
         return right
-    wanted = {call.name for call in right.calls} | {call.name for call in expected_calls(situation.case)}
+    wanted = {call.name for call in right.calls} | {call.name for call in situation.case.plan.expected_calls}
     tools = sorted(situation.case.tools, key=lambda tool: tool.name in wanted)
     if not tools:
         return right
@@ -203,10 +203,10 @@ Place = tuple[int, str]
 
 def named_arguments(case: Case) -> list[Place]:
     """Every argument that the case names by value; attempts, which are answered by an error, name nothing right."""
-    attempts = {number for number, step in enumerate(case.task.sequence) if step.attempt} if case.task else set()
+    attempts = case.plan.attempts
     return [
         (place, name)
-        for place, expected in enumerate(expected_calls(case))
+        for place, expected in enumerate(case.plan.expected_calls)
         if place not in attempts
         for name, checks in expected.args.items()
         if not all(check.kind.asks != "value" for check in checks)
@@ -215,7 +215,7 @@ def named_arguments(case: Case) -> list[Place]:
 
 def _needed_arguments(case: Case) -> list[Place]:
     """The named arguments that may not be left out."""
-    calls = expected_calls(case)
+    calls = case.plan.expected_calls
     needed = []
     for place, name in named_arguments(case):
         tool = case.tool(calls[place].name)

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.sim.answers import SimAnswer, SimCall
-from pytest_toolcall.sim.planned import turn_text
 from pytest_toolcall.verdict.rubric import ASSERTION_TOOL, RUBRIC_TOOL, read_fenced
 
 _HEADINGS = re.compile(r"^- (.+)$", re.MULTILINE)
@@ -47,12 +46,10 @@ def _is_reference(question: str, cases: Sequence[Case]) -> bool:
     asked = [text for role, text in material if role == "user"]
     spoken = [text for role, text in material if role == "assistant" and text]
     for case in cases:
-        if case.dialogue is None:
-            continue
-        turns = [(turn.content, turn_text(turn)) for turn in case.dialogue.turns]
+        turns = case.plan.right_texts
         one_turn = any(asked == [said] and spoken == [reference] for said, reference in turns)
         whole = asked == [said for said, _ in turns] and spoken == [reference for _, reference in turns]
-        if one_turn or whole:
+        if turns and (one_turn or whole):
             return True
     return False
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 from pytest_toolcall.core.cases import Case
-from pytest_toolcall.core.dialogues import Dialogue, Turn
+from pytest_toolcall.core.dialogues import Dialogue
 from pytest_toolcall.core.expectations import Argument, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.plans import Plan
+from pytest_toolcall.core.steps import Steps
 from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tool_results import NoSuchResult, Result, used_value
 from pytest_toolcall.core.tools import Tool
@@ -44,87 +47,52 @@ def tools_of(situation: Situation) -> dict[str, Tool]:
 
 def planned(situation: Situation) -> Planned:
     """The right next response of a case at this point of its conversation."""
-    if situation.case.task is not None:
-        return _planned_task(situation.case.task, situation)
-    if situation.case.dialogue is not None:
-        return _planned_turn(situation.case.dialogue, situation)
-    return _planned_step(situation)
+    return _planned(situation.case.plan, situation)
 
 
-def expected_calls(case: Case) -> list[ExpectedCall]:
-    """Every call that the case expects, in the order of their places."""
-    if case.dialogue is not None:
-        return [call for turn in case.dialogue.turns for call in turn_calls(turn)]
-    if case.task is None:
-        return [
-            call for step in case.steps if step.expects_call for call in step.alternatives[0].calls if not call.optional
-        ]
-    if case.task.sequence:
-        return [step.call for step in case.task.sequence]
-    return [] if case.task.expected is None else [case.task.expected]
+@singledispatch
+def _planned(plan: Plan, situation: Situation) -> Planned:
+    raise NotImplementedError(f"no simulated model knows what is right in a case of kind {plan.kind}")
 
 
-def turn_calls(turn: Turn) -> list[ExpectedCall]:
-    """The calls that a dialogue's turn asserts."""
-    return [
-        call
-        for assertion in turn.assertions
-        if assertion.type == "calls"
-        for call in assertion.calls[0].calls
-        if not call.optional
-    ]
-
-
-def turn_text(turn: Turn) -> str:
-    """A right text for a dialogue's turn: its ``reference``, else one made from what its assertions contain."""
-    if turn.reference:
-        return turn.reference
-    parts = [assertion.value for assertion in turn.assertions if assertion.type == "contains"]
-    return "Here is my answer: " + ", ".join(parts) if parts else "Here is my answer."
-
-
-def _planned_turn(dialogue: Dialogue, situation: Situation) -> Planned:
+@_planned.register
+def _(dialogue: Dialogue, situation: Situation) -> Planned:
     """The calls of the turn that are still to be made, each as soon as what it uses is known, then its text."""
     number = min(max(situation.said - 1, 0), len(dialogue.turns) - 1)
-    before = sum(len(turn_calls(turn)) for turn in dialogue.turns[:number])
+    before = sum(len(turn.calls) for turn in dialogue.turns[:number])
     done = max(0, len(situation.results) - before)
-    wanted = turn_calls(dialogue.turns[number])
+    turn = dialogue.turns[number]
     calls = []
-    for place, expected in enumerate(wanted[done:], start=before + done):
+    for place, expected in enumerate(turn.calls[done:], start=before + done):
         if not _known(expected, situation.results):
             break
-        calls.append(_task_call(place, expected, situation))
-    return Planned(tuple(calls)) if calls else Planned(text=turn_text(dialogue.turns[number]))
+        calls.append(_token_call(place, expected, situation))
+    return Planned(tuple(calls)) if calls else Planned(text=turn.right_text)
 
 
-def _planned_step(situation: Situation) -> Planned:
-    steps = situation.case.steps
-    step = steps[situation.turn] if situation.turn < len(steps) else Step()
+@_planned.register
+def _(plan: Steps, situation: Situation) -> Planned:
+    step = plan.steps[situation.turn] if situation.turn < len(plan.steps) else Step()
     if not step.expects_call:
         return Planned(text=right_answer(step))
-    before = sum(
-        not call.optional
-        for earlier in steps[: situation.turn]
-        if earlier.expects_call
-        for call in earlier.alternatives[0].calls
-    )
-    required = [call for call in step.alternatives[0].calls if not call.optional]
+    before = sum(len(earlier.required) for earlier in plan.steps[: situation.turn])
     tools = tools_of(situation)
     return Planned(
         tuple(
             PlannedCall(before + number, call, *right_arguments(call, tools.get(call.name), situation.results))
-            for number, call in enumerate(required)
+            for number, call in enumerate(step.required)
         )
     )
 
 
-def _planned_task(task: Task, situation: Situation) -> Planned:
+@_planned.register
+def _(task: Task, situation: Situation) -> Planned:
     text = task.reference or "That is done."
     if not task.sequence:
         instead = said_instead(situation.case, task)
         if task.expected is None or situation.turn or instead:
             return Planned(text=instead or text)
-        call, found = _task_call(0, task.expected, situation), from_prompt(situation.case, task)
+        call, found = _token_call(0, task.expected, situation), from_prompt(situation.case, task)
         return Planned((replace(call, arguments={**call.arguments, **found}),))
     done, after_error = _progress(task, situation)
     if done >= len(task.sequence):
@@ -134,7 +102,7 @@ def _planned_task(task: Task, situation: Situation) -> Planned:
     for number, step in enumerate(together):
         if not _known(step.call, situation.results):
             break
-        call = _task_call(done + number, step.call, situation)
+        call = _token_call(done + number, step.call, situation)
         calls.append(
             replace(call, arguments=carrying(task, step, call.arguments, tools_of(situation).get(step.call.name)))
         )
@@ -175,8 +143,8 @@ def _told(task: Task, situation: Situation) -> str:
     return task.reference or f"That is done: {last}"
 
 
-def _task_call(place: int, expected: ExpectedCall, situation: Situation) -> PlannedCall:
-    """A right call. In tasks a value flows as a token, so an example text that carries it stands as it is."""
+def _token_call(place: int, expected: ExpectedCall, situation: Situation) -> PlannedCall:
+    """A right call where a value flows as a token: an example text that carries it stands as it is."""
     tool = tools_of(situation).get(expected.name)
     try:
         arguments, named = right_arguments(expected, tool, situation.results)
@@ -205,7 +173,7 @@ def wrong_in(
     for check in call.expected.args[name]:
         if only_flow and not check.source:
             continue
-        if case.task is not None and check.source:
+        if case.plan.values_are_tokens and check.source:
             if not has_token(used_value(check.source, results), changed.get(name)):
                 return True
         elif problems_of((check,), value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_toolcall.core.cases import Case, KeyPath
+from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.expectations import Argument, Check, DeclaredArgument, ExpectedCall, Step
 from pytest_toolcall.core.tool_results import NoSuchResult, Result
 from pytest_toolcall.core.tools import Tool
@@ -25,24 +25,25 @@ Fault = tuple[KeyPath, str]
 """The way to the fault inside the case, and what is wrong."""
 
 
-def lint_case(case: Case) -> list[Fault]:
-    """Every fault of one case: a faulty tool schema, a call to a tool that is not offered, an expectation that the
-    tool's own schema forbids, a ``uses`` without such a result, a missing or wrong ``example`` or ``reference``.
+def lint_steps(steps: Sequence[Step], offered: Sequence[Tool]) -> list[Fault]:
+    """Every fault of a chain with its tools: a faulty tool schema, a call to a tool that is not offered, an expectation
+    that the tool's own schema forbids, a ``uses`` without such a result, a missing or wrong ``example`` or
+    ``reference``.
 
     Expectations are partial, so only the values they name are held against the schema, never required arguments that
     they leave open.
     """
     faults: list[Fault] = [
         (("tools", tool.name), f"the schema of tool {tool.name!r} is not valid JSON Schema: {problem}")
-        for tool in case.tools
+        for tool in offered
         if (problem := schema_problem(tool))
     ]
     if faults:
         return faults
-    tools = {tool.name: tool for tool in case.tools}
+    tools = {tool.name: tool for tool in offered}
     earlier: list[Result] = []
-    short = len(case.steps) == 1
-    for position, step in enumerate(case.steps):
+    short = len(steps) == 1
+    for position, step in enumerate(steps):
         where: KeyPath = ("expect",) if short else ("steps", position, "expect")
         faults.extend(_lint_step(step, where, tools, earlier))
         earlier.extend(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from pytest_toolcall.core.expectations import Check, ExpectedCall
 from pytest_toolcall.core.jsontext import Json, brief
-from pytest_toolcall.core.tasks import MockedCall, SequenceStep, Task, TaskTurn
+from pytest_toolcall.core.mocks import MockedCall
+from pytest_toolcall.core.tasks import SequenceStep, Task, TaskTurn
 from pytest_toolcall.core.tool_results import NoSuchResult, Result, used_tool, used_value
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import problems_of

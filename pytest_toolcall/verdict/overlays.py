@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from pytest_toolcall.core.expectations import ExpectedCall
 from pytest_toolcall.core.jsontext import Json, json_equal
+from pytest_toolcall.core.mocks import MockedCall
 from pytest_toolcall.core.replies import Reply, ToolCall
-from pytest_toolcall.core.tasks import MockedCall, Task, TaskTurn
+from pytest_toolcall.core.tasks import Task, TaskTurn
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.asking_back import clarification

@@ -94,12 +94,10 @@ def _native(
 def judged_strictly(case: Case) -> Case:
     """The case judged by native rules in place of its rules. The suite's version tells, since scores by other rules
     are no longer comparable."""
-    if not any(step.rules is not None and step.rules.name == BFCL for step in case.steps):
+    plan = case.plan.judged_strictly(BFCL)
+    if plan is case.plan:
         return case
-    steps = (
-        replace(step, rules=replace(step.rules, strict=True)) if step.rules is not None else step for step in case.steps
-    )
-    return replace(case, suite=Suite(case.suite.name, f"{case.suite.version}+strict"), steps=tuple(steps))
+    return replace(case, suite=Suite(case.suite.name, f"{case.suite.version}+strict"), plan=plan)
 
 
 def _unfinished(reply: Reply) -> str:

@@ -16,15 +16,12 @@ from pytest_toolcall.verdict.orchestration import dependencies
 from pytest_toolcall.verdict.schema import schema_faults, schema_problem, value_faults
 
 
-def lint_task(case: Case) -> Iterator[str]:
+def lint_task(task: Task, offered: Sequence[Tool]) -> Iterator[str]:
     """Reasons why nothing can pass the task as it is written."""
-    task = case.task
-    if task is None:
-        return
-    tools = {tool.name: tool for tool in case.tools}
+    tools = {tool.name: tool for tool in offered}
     if task.sequence:
         yield from _lint_turns(task)
-    for tool in case.tools:
+    for tool in offered:
         problem = schema_problem(tool)
         if problem:
             yield f"the schema of tool {tool.name} is not valid JSON Schema: {problem}"
@@ -92,15 +89,11 @@ def _lint_turns(task: Task) -> Iterator[str]:
         yield f"cannot be passed: turn_limit {task.turn_limit} leaves no response to stop in"
 
 
-def lint_twins(cases: Sequence[Case]) -> Iterator[tuple[Case, str]]:
+def lint_twins(tasks: Sequence[tuple[Case, Task]]) -> Iterator[tuple[Case, str]]:
     """Tasks that ask the same with the same tools."""
-    first: dict[tuple[object, ...], Case] = {}
-    for case in cases:
-        known = first.setdefault((case.messages, frozenset(tool.name for tool in case.tools)), case)
+    first: dict[tuple[object, ...], tuple[Case, Task]] = {}
+    for case, task in tasks:
+        known, other = first.setdefault((case.messages, frozenset(tool.name for tool in case.tools)), (case, task))
         if known is not case:
-            wants = "" if _wants(known) == _wants(case) else ", and wants something else"
-            yield case, f"asks the same as task {known.id}{wants}"
-
-
-def _wants(case: Case) -> tuple[object, ...]:
-    return (case.category, case.task.strategy, case.task.expected) if case.task is not None else ()
+            same = (other.category, other.strategy, other.expected) == (task.category, task.strategy, task.expected)
+            yield case, f"asks the same as task {known.id}{'' if same else ', and wants something else'}"

@@ -13,10 +13,11 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import DocumentError
 from pytest_toolcall.core.expectations import Rules
 from pytest_toolcall.core.replies import Reply, ToolCall
-from pytest_toolcall.verdict.lint import lint_case
+from pytest_toolcall.verdict.lint import lint_steps
 from pytest_toolcall.verdict.reference import reference_calls
 from pytest_toolcall.verdict.steps import judge_step, judged_strictly
 from tests.bfcl_files import BOIL, FUNCTION, LAMP, OTHER, answer, question, write
+from tests.plans import steps_of
 
 
 def problems(path: Path) -> list[str]:
@@ -34,15 +35,15 @@ def only(path: Path) -> Case:
 
 def test_question_becomes_a_case_with_tools_in_json_schema(tmp_path: Path) -> None:
     case = only(write(tmp_path, "simple_python", [question("simple_python_0")], [answer("simple_python_0", BOIL)]))
-    assert (case.id, case.group, case.kind, case.source.line) == ("simple_python_0", "simple_python", "steps", 1)
+    assert (case.id, case.group, case.plan.kind, case.source.line) == ("simple_python_0", "simple_python", "steps", 1)
     assert case.suite.name == "bfcl_v4_simple_python"
     (tool,) = case.tools
     assert tool.name == "kettle_boil"
     assert tool.parameters["type"] == "object"
     assert tool.properties["litres"] == {"type": "number", "description": "How much."}
     assert tool.properties["stages"]["items"] == {"type": "object", "properties": {"t": {"type": "array"}}}
-    assert case.steps[0].rules == Rules("bfcl", "answers", (("kettle_boil", BOIL["kettle.boil"]),))
-    assert lint_case(case) == []
+    assert steps_of(case)[0].rules == Rules("bfcl", "answers", (("kettle_boil", BOIL["kettle.boil"]),))
+    assert lint_steps(steps_of(case), case.tools) == []
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -50,17 +51,17 @@ def test_every_category_is_read_and_its_reference_passes_by_both_rules(tmp_path:
     calls = (BOIL, LAMP) if "parallel" in category else (BOIL,)
     answers = [answer(f"{category}_0", *calls)] if category in AST_CATEGORIES else None
     case = only(write(tmp_path, category, [question(f"{category}_0", FUNCTION, OTHER)], answers))
-    (step,) = case.steps
+    (step,) = steps_of(case)
     assert step.expects_call is not category.endswith("irrelevance")
     assert step.parallel is ("parallel" in category)
     tools = {tool.name: tool for tool in case.tools}
     made = reference_calls(step.alternatives[0], tools) if step.alternatives else []
     reply = Reply(tuple(ToolCall(name, "{…}", arguments) for name, arguments in made), text="" if made else "No.")
     for judged in (case, judged_strictly(case)):
-        assert judge_step(judged.steps[0], reply, judged.tools).passed
+        assert judge_step(steps_of(judged)[0], reply, judged.tools).passed
     wrong = Reply((ToolCall("kettle_boil", "{}", {}),)) if not made else Reply(text="No.")
     for judged in (case, judged_strictly(case)):
-        assert not judge_step(judged.steps[0], wrong, judged.tools).passed
+        assert not judge_step(steps_of(judged)[0], wrong, judged.tools).passed
 
 
 def test_version_follows_the_content_of_questions_and_answers(tmp_path: Path) -> None:
@@ -196,7 +197,7 @@ def test_strict_checks_spell_out_what_a_reference_lists_per_key(
         "kettle.boil": {"litres": [1.5], "label": ["tea", ""], "stages": [[{"t": [[1], [2]], "u": ["a", "b", ""]}]]}
     }
     case = judged_strictly(only(write(tmp_path, "multiple", [question("q")], [answer("q", truth)])))
-    step = judge_step(case.steps[0], Reply((ToolCall("kettle_boil", "{…}", given),)), case.tools)
+    step = judge_step(steps_of(case)[0], Reply((ToolCall("kettle_boil", "{…}", given),)), case.tools)
     assert step.passed is passes, step.reason
 
 

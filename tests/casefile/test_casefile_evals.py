@@ -9,6 +9,7 @@ import pytest
 from pytest_toolcall.casefile import read_file
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import DocumentError
+from tests.plans import dialogue_of
 
 SMALL = "name: small\nturns:\n  - content: Hi\n    assert: [{type: contains, value: hello}]\n"
 FULL = """
@@ -47,9 +48,8 @@ def read(folder: Path, text: str) -> Case:
 
 def test_defaults_are_those_of_the_format(tmp_path: Path) -> None:
     case = read(tmp_path, SMALL)
-    assert case.dialogue is not None
-    assert (case.id, case.kind, case.trials, case.tags, case.description) == ("small", "dialogue", 3, (), "")
-    found = case.dialogue
+    assert (case.id, case.plan.kind, case.trials, case.tags, case.description) == ("small", "dialogue", 3, (), "")
+    found = dialogue_of(case)
     assert (found.timeout_s, found.pass_threshold, found.min_pass_rate, found.rubric) == (120, 0.8, 0.8, None)
     (assertion,) = found.turns[0].assertions
     assert (assertion.weight, assertion.case_insensitive) == (1, False)
@@ -63,8 +63,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
         ("system", "Be brief."),
         ("user", "I have two cats."),
     ]
-    found = case.dialogue
-    assert found is not None
+    found = dialogue_of(case)
     assert (found.timeout_s, found.pass_threshold, found.min_pass_rate) == (60, 0.75, 0.6)
     assert found.rubric is not None
     assert [criterion.name for criterion in found.rubric.criteria] == ["Counts"]
@@ -93,11 +92,10 @@ turns:
     assert: [{type: no_call}]
 """,
     )
-    assert case.dialogue is not None
     assert [tool.name for tool in case.tools] == ["refund"]
-    assert len(case.dialogue.turns[0].assertions[0].calls) == 2
-    assert case.dialogue.turns[1].assertions[0].calls == ()
-    assert case.dialogue.mocks["refund"][0].result == {"refunded": True}
+    assert len(dialogue_of(case).turns[0].assertions[0].calls) == 2
+    assert dialogue_of(case).turns[1].assertions[0].calls == ()
+    assert dialogue_of(case).mocks["refund"][0].result == {"refunded": True}
 
 
 def test_suite_is_the_folder_above_evals_and_its_version_changes_with_any_file(tmp_path: Path) -> None:

@@ -19,8 +19,10 @@ from pytest_toolcall.core.errors import DocumentError, UnknownShapeError, UsageE
 from pytest_toolcall.core.expectations import Check
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.checks import CHECKS
+from tests.plans import steps_of
 
 ANSWER: Json = {"no_call": True}
 TOOLS: Json = [
@@ -97,12 +99,12 @@ def test_the_short_form_of_one_step_means_the_same_as_a_list_of_one(tmp_path: Pa
             case(id="c", expect={"no_call": True, "text": {"contains": "x"}}, reference="xyz"),
         ),
     )
-    assert short.steps == long.steps
-    assert short.steps[0].alternatives[0].calls[0].args == {"n": (Check(CHECKS["eq"], 1),)}
-    assert short.steps[0].alternatives[0].results == ({"ok": True},)
-    assert not answer.steps[0].expects_call
-    assert answer.steps[0].text == (Check(CHECKS["contains"], "x"),)
-    assert answer.steps[0].reference == "xyz"
+    assert steps_of(short) == steps_of(long)
+    assert steps_of(short)[0].alternatives[0].calls[0].args == {"n": (Check(CHECKS["eq"], 1),)}
+    assert steps_of(short)[0].alternatives[0].results == ({"ok": True},)
+    assert not steps_of(answer)[0].expects_call
+    assert steps_of(answer)[0].text == (Check(CHECKS["contains"], "x"),)
+    assert steps_of(answer)[0].reference == "xyz"
 
 
 @pytest.mark.parametrize(
@@ -122,9 +124,9 @@ def test_every_form_of_xfail_is_read(written: Json, read_as: tuple[Xfail, ...], 
 
 def test_checks_are_those_that_were_passed(tmp_path: Path) -> None:
     written = suite(case(expect={"calls": [{"name": "put", "args": {"x": {"eq": 1}}}]}))
-    assert read(tmp_path, written)[0].steps[0].alternatives[0].calls[0].args["x"] == (Check(CHECKS["eq"], 1),)
+    assert steps_of(read(tmp_path, written)[0])[0].alternatives[0].calls[0].args["x"] == (Check(CHECKS["eq"], 1),)
     without = read(tmp_path, written, checks={"one_of": CHECKS["one_of"]})
-    assert without[0].steps[0].alternatives[0].calls[0].args["x"] == (Check(CHECKS["eq"], {"eq": 1}),)
+    assert steps_of(without[0])[0].alternatives[0].calls[0].args["x"] == (Check(CHECKS["eq"], {"eq": 1}),)
 
 
 def test_files_of_one_session_share_the_tools_of_a_toolbox_until_it_changes(tmp_path: Path) -> None:
@@ -305,6 +307,14 @@ def test_export_and_reading_are_inverse_for_any_cases(
     assert [without_source(c) for c in again] == [without_source(c) for c in cases]
 
 
+def test_the_pass_rate_of_a_case_stands_before_that_of_its_file(tmp_path: Path) -> None:
+    written = suite(case(), case(id="b", min_pass_rate=0.25), min_pass_rate=0.5)
+    cases = read(tmp_path, written)
+    assert [case.plan.min_pass_rate for case in cases] == [0.5, 0.25]
+    assert [case.plan for case in read(tmp_path, export(cases))] == [case.plan for case in cases]
+    assert [case.plan.min_pass_rate for case in read(tmp_path, suite(case()))] == [1]
+
+
 def test_export_refuses_what_is_not_one_suite_of_steps(tmp_path: Path) -> None:
     [found] = read(tmp_path, suite(case()))
     with pytest.raises(UsageError, match=r"s 1\.0\.0, s 2"):
@@ -312,7 +322,7 @@ def test_export_refuses_what_is_not_one_suite_of_steps(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="none"):
         export([])
     with pytest.raises(UsageError, match="case a is a task"):
-        export([replace(found, kind="task")])
+        export([replace(found, plan=Task("ambiguous"))])
 
 
 def test_the_shipped_schema_is_up_to_date() -> None:
@@ -342,5 +352,6 @@ def test_the_schema_accepts_right_files_and_refuses_wrong_ones() -> None:
         suite(case(expect={"calls": [{"name": "x", "arg": {}}]})),
         suite(case(tools=[{"name": "x", "paramters": {}}])),
         suite(case(trials=0)),
+        suite(case(min_pass_rate=1.5)),
     ):
         assert not valid(wrong), wrong

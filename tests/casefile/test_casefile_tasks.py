@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_toolcall.core.errors import DocumentError
+from tests.plans import task_of
 from tests.suites.written_tasks import task_file, written
 
 STOCK = {
@@ -52,11 +53,10 @@ def errors(*tasks: dict[str, Any], **file: Any) -> str:
 
 def test_task_file_without_own_fields_is_a_suite_named_like_the_file() -> None:
     case = written(ONE)
-    assert (case.suite.name, case.suite.version, case.kind) == ("written", "1", "task")
+    assert (case.suite.name, case.suite.version, case.plan.kind) == ("written", "1", "task")
     assert [message.role for message in case.messages] == ["user"]
     assert case.params == {"tool_choice": "auto"}
-    assert case.task is not None
-    assert case.task.benchmark_mocks
+    assert task_of(case).benchmark_mocks
 
 
 def test_own_fields_are_read() -> None:
@@ -66,22 +66,26 @@ def test_own_fields_are_read() -> None:
     assert (case.suite.name, case.tags, case.trials) == ("shares", ("all", "slow"), 3)
     assert case.xfail[0].reason == "known"
     assert case.messages[0].content == "Be brief."
-    assert case.task is not None
-    assert case.task.weights == {"refusal": 0.5}
-    first, second = case.task.mocks["get_stock_price"]
+    assert task_of(case).weights == {"refusal": 0.5}
+    first, second = task_of(case).mocks["get_stock_price"]
     assert (first.result, first.times, second.error, second.recovery) == ({"price": 3}, 1, "gone", "correctable")
+
+
+def test_the_pass_rate_of_a_task_stands_before_that_of_its_file() -> None:
+    assert written(ONE).plan.min_pass_rate == 1
+    assert written(ONE, min_pass_rate=0.5).plan.min_pass_rate == 0.5
+    assert written({**ONE, "min_pass_rate": 0.25}, min_pass_rate=0.5).plan.min_pass_rate == 0.25
 
 
 def test_file_mocks_stand_behind_those_of_the_task() -> None:
     own = {**ONE, "mocks": {"get_stock_price": [{"result": 1, "times": 1}]}}
     case = written(own, mocks={"get_stock_price": [{"result": 2}]})
-    assert case.task is not None
-    assert [rule.result for rule in case.task.mocks["get_stock_price"]] == [1, 2]
+    assert [rule.result for rule in task_of(case).mocks["get_stock_price"]] == [1, 2]
 
 
 @pytest.mark.parametrize(("turns", "limit"), [(1, 5), (2, 5), (3, 5), (4, 6), (9, 11)])
 def test_turn_limit_is_two_turns_beyond_what_is_expected_and_five_at_least(turns: int, limit: int) -> None:
-    task = written({**CHAIN, "expected_turns": turns}).task
+    task = task_of(written({**CHAIN, "expected_turns": turns}))
     assert task is not None
     assert task.turn_limit == limit
 
@@ -100,8 +104,7 @@ def test_foreign_category_is_scored_as_ours_and_listed_under_its_own_name(
     category: str, sequence: bool, scored: str, listed: str
 ) -> None:
     case = written({**(CHAIN if sequence else ONE), "category": category})
-    assert case.task is not None
-    assert (case.category, case.task.listed_as) == (scored, listed)
+    assert (case.category, task_of(case).listed_as) == (scored, listed)
 
 
 def test_two_wordings_of_one_tool_stay_with_their_tasks() -> None:
@@ -162,8 +165,7 @@ def test_null_means_that_a_field_is_left_out() -> None:
         )
     )
     case = written({**ONE, **nulls, "expected": {"tool": "get_stock_price", "params": None}}, system=None)
-    assert case.task is not None
-    assert (case.task.expected_turns, case.task.sequence) == (1, ())
+    assert (task_of(case).expected_turns, task_of(case).sequence) == (1, ())
 
 
 def test_unknown_flags_inside_scoring_are_let_through() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_toolcall import Case, Document, DocumentError, Message, Problem, ReadContext, Source, Step, Suite
+from pytest_toolcall import Case, Document, DocumentError, Message, Problem, ReadContext, Source, Step, Steps, Suite
 
 
 def read(document: Document, context: ReadContext) -> tuple[list[Case], list[Problem]]:
@@ -19,10 +19,8 @@ def read(document: Document, context: ReadContext) -> tuple[list[Case], list[Pro
                 id=f"q{number}",
                 suite=Suite("questions", "1"),
                 source=Source(document.path, line),
-                kind="steps",
                 messages=(Message("user", question),),
-                tools=(),
-                steps=(Step(()),),
+                plan=Steps((Step(()),)),
             )
         )
     return cases, [Problem(document.path, 1, "is short")] if len(cases) < 2 else []

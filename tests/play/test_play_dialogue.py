@@ -16,6 +16,7 @@ from pytest_toolcall.play.dialogue import RESPONSES_A_TURN, play_dialogue
 from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.trials import open_trial, play_trials
 from pytest_toolcall.score.record import case_record
+from tests.plans import dialogue_of
 from tests.play.endpoints import Scripted, case_of, graded, in_turn, message
 
 POLITE = "name: polite\nturns:\n  - content: Hi\n    assert: [{type: llm-rubric, value: is polite}]\n"
@@ -46,7 +47,7 @@ async def played(case: Case, model: Scripted, judge: Scripted | None = None, lin
     """One trial; ``lines`` takes what the judge's recording would hold."""
     record = lines.append if lines is not None else None
     grader = Grader(judge.endpoint("judge"), case=case.id, trial=2, record=record) if judge else None
-    return await play_dialogue(case, open_trial(case, model.endpoint(), grader=grader))
+    return await play_dialogue(case, dialogue_of(case), open_trial(case, model.endpoint(), grader=grader))
 
 
 # --- turns and tools ---------------------------------------------------------------------------------------------
@@ -108,7 +109,7 @@ async def test_a_turn_that_takes_too_long_is_errored_and_says_which(tmp_path: Pa
         async def ask(self, *_: Any, **__: Any) -> Any:
             await asyncio.Event().wait()
 
-    trial = await play_dialogue(case, open_trial(case, Slow()))
+    trial = await play_dialogue(case, dialogue_of(case), open_trial(case, Slow()))
     assert (trial.outcome, trial.score, trial.error_kind) == ("errored", None, "timeout")
     assert trial.reason == "turn 1: no answer within 0.02 s"
 

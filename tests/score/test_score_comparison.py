@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from pytest_toolcall.core.plans import PlannedStep
 from pytest_toolcall.score.comparison import Comparison, compare, mcnemar
-from pytest_toolcall.score.record import CaseRecord, PlannedStep, StepRecord, TrialRecord
+from pytest_toolcall.score.record import CaseRecord, StepRecord, TrialRecord
 
 
 def record(name: str, *outcomes: str, version: str = "1.0.0", suite: str = "s", **changes: Any) -> CaseRecord:

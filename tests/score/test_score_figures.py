@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_toolcall.core.errors import UsageError
+from pytest_toolcall.core.plans import PlannedStep
 from pytest_toolcall.score.gates import parse_gate
 from pytest_toolcall.score.intervals import wilson
-from pytest_toolcall.score.record import ApiCallRecord, CaseRecord, PlannedStep, StepRecord, TrialRecord
+from pytest_toolcall.score.record import ApiCallRecord, CaseRecord, StepRecord, TrialRecord
 from pytest_toolcall.score.summary import Rate, percentile, rate, summarise
 
 

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import pytest
 
+from pytest_toolcall.core.plans import PlannedStep
 from pytest_toolcall.score.metrics import METRICS
-from pytest_toolcall.score.record import CallRecord, CaseRecord, PlannedStep, StepRecord, TrialRecord
+from pytest_toolcall.score.record import CallRecord, CaseRecord, StepRecord, TrialRecord
 from pytest_toolcall.score.summary import Rate, metrics, summarise
 
 Expects = Literal["call", "no_call"]

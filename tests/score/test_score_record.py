@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ from pytest_toolcall.core.cases import Case, Source, Suite
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply, Usage
+from pytest_toolcall.core.steps import Steps
 from pytest_toolcall.core.verdicts import CallFinding, StepVerdict, TrialVerdict
 from pytest_toolcall.score.record import CaseRecord, case_record, case_record_from_json, to_json
 
 CASE = Case(
-    "c", Suite("s", "1.0.0"), Source(Path("x.yaml"), 1), "steps", (Message("user", "u"),),
-    steps=(Step((CallSet((ExpectedCall("a"), ExpectedCall("b"))),)), Step()), group="g", category="k", description="d",
+    "c", Suite("s", "1.0.0"), Source(Path("x.yaml"), 1), (Message("user", "u"),),
+    Steps((Step((CallSet((ExpectedCall("a"), ExpectedCall("b"))),)), Step())), group="g", category="k", description="d",
 )  # fmt: skip
 
 
@@ -53,6 +55,15 @@ def test_a_case_is_what_its_scored_trials_are_and_errored_only_where_there_are_n
     assert (found.outcome, found.score, found.reason) == (outcome, score, reason)
     assert found.errored == (outcome == "errored")
     assert len(found.scored_trials) == sum(one.outcome != "errored" for one in trials)
+
+
+@pytest.mark.parametrize(
+    ("rate", "outcome"), [(1.0, "failed"), (0.7, "failed"), (2 / 3, "passed"), (0.5, "passed"), (0.0, "passed")]
+)
+def test_a_case_passes_when_enough_of_its_scored_trials_do(rate: float, outcome: str) -> None:
+    case = replace(CASE, plan=Steps((Step(),), min_pass_rate=rate))
+    trials = (PASSED, FAILED, ERRORED, PASSED)
+    assert case_record(case, trials, nodeid="n", model="m", ignored_params=[]).outcome == outcome
 
 
 def test_failure_modes_are_those_of_failed_trials_each_once() -> None:

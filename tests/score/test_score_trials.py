@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_toolcall.core.plans import PlannedStep
 from pytest_toolcall.report.terminal import metric_table
 from pytest_toolcall.score.record import (
     ApiCallRecord,
     CallRecord,
     CaseRecord,
     LineRecord,
-    PlannedStep,
     StepRecord,
     TrialRecord,
 )

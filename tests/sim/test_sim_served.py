@@ -12,6 +12,7 @@ import pytest
 
 from pytest_toolcall import Case, load_cases
 from pytest_toolcall.verdict.reference import reference_calls, right_answer
+from tests.plans import steps_of
 from tests.sim.served import served
 
 CORE = Path(__file__).parents[2] / "cases" / "core"
@@ -35,7 +36,7 @@ def first_request(case: Case) -> dict[str, object]:
 
 
 def expected(case: Case) -> tuple[list[tuple[str, object]], str]:
-    step = case.steps[0]
+    step = steps_of(case)[0]
     if not step.expects_call:
         return [], right_answer(step)
     return list(reference_calls(step.alternatives[0], {tool.name: tool for tool in case.tools})), ""

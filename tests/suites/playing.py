@@ -10,6 +10,7 @@ from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.verdicts import StepVerdict
 from pytest_toolcall.verdict.steps import judge_step
+from tests.plans import steps_of
 
 
 def reply_of(turn: dict[str, Any]) -> Reply:
@@ -21,7 +22,7 @@ def play(case: Case, turns: list[dict[str, Any]]) -> list[StepVerdict]:
     """The verdicts of the steps that were reached; a step without a written turn is met by silence."""
     results: list[Result] = []
     verdicts = []
-    for number, step in enumerate(case.steps):
+    for number, step in enumerate(steps_of(case)):
         reply = reply_of(turns[number]) if number < len(turns) else Reply()
         verdict = judge_step(step, reply, case.tools, results)
         verdicts.append(verdict)
@@ -36,4 +37,4 @@ def play(case: Case, turns: list[dict[str, Any]]) -> list[StepVerdict]:
 
 def passes(case: Case, turns: list[dict[str, Any]]) -> bool:
     verdicts = play(case, turns)
-    return len(verdicts) == len(case.steps) and verdicts[-1].passed
+    return len(verdicts) == len(steps_of(case)) and verdicts[-1].passed

@@ -15,11 +15,11 @@ from pytest_toolcall.core.replies import Exchange, Reply, ToolCall
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.verdicts import TrialVerdict
 from pytest_toolcall.play.conversation import Conversation
-from pytest_toolcall.play.task import play_task
+from pytest_toolcall.play.task import play_task, task_tools
 from pytest_toolcall.play.trial import Trial
-from pytest_toolcall.play.trials import mock_tools
 from pytest_toolcall.sim.answers import SimAnswer, SimCall, Situation
 from pytest_toolcall.sim.faults import answer
+from tests.plans import task_of
 
 DONE = "That is done."
 
@@ -86,8 +86,9 @@ def _reply(said: SimAnswer) -> Reply:
 
 
 def _played(case: Case, endpoint: Any) -> TrialVerdict:
+    task = task_of(case)
     conversation = Conversation(endpoint, tools=case.tools, messages=case.messages)
-    return asyncio.run(play_task(case, Trial(conversation, mock_tools(case))))
+    return asyncio.run(play_task(case, task, Trial(conversation, task_tools(case, task))))
 
 
 def play(case: Case, *replies: Reply) -> TrialVerdict:

@@ -18,16 +18,15 @@ from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.trials import open_trial, play_trials
 from pytest_toolcall.sim.faults import FAULTS
 from pytest_toolcall.verdict.dialogue import text_assertion
+from tests.plans import dialogue_of
 
 FOLDER = Path(__file__).parents[2] / "cases" / "behaviour"
 CASES = {case.id: replace(case, trials=1) for case in load_cases(FOLDER)}
-JUDGED = {name for name, case in CASES.items() if case.dialogue is not None and case.dialogue.needs_judge}
+JUDGED = {name for name, case in CASES.items() if case.plan.needs_judge}
 
 
 def dialogue(name: str) -> Dialogue:
-    found = CASES[name].dialogue
-    assert found is not None
-    return found
+    return dialogue_of(CASES[name])
 
 
 @cache

@@ -24,6 +24,7 @@ from pytest_toolcall.score.record import CaseRecord, case_record
 from pytest_toolcall.score.summary import summarise
 from pytest_toolcall.verdict.failures import FAILURE_MODES
 from pytest_toolcall.verdict.overlays import SCHEMA_FLAGS, schema_compliance
+from tests.plans import task_of
 from tests.plugin.suite_files import run_report
 from tests.plugin.test_plugin_errors import http, server
 from tests.suites.task_playing import call, calls, play, says, simulate
@@ -72,20 +73,20 @@ def test_file_is_read_unchanged_with_every_category() -> None:
     assert [task["id"] for task in tasks] == list(CASES)
     ours = {"single_tool", "multi_tool", "schema_compliance", "error_recovery", "ambiguous"}
     assert {case.category for case in CASES.values()} == ours
-    assert {case.task.listed_as for case in CASES.values() if case.task} == {*FOREIGN, ""}
+    assert {task_of(case).listed_as for case in CASES.values()} == {*FOREIGN, ""}
 
 
 def test_json_form_of_the_file_reads_alike(tmp_path: Path) -> None:
     path = tmp_path / FILE.with_suffix(".json").name
     path.write_text(json.dumps(yaml.safe_load(FILE.read_text(encoding="utf-8"))), encoding="utf-8")
-    assert [case.task for case in read_file(path).cases] == [case.task for case in READ.cases]
+    assert [task_of(case) for case in read_file(path).cases] == [task_of(case) for case in READ.cases]
 
 
 def test_fault_01_own_answers_pass_and_nonsense_values_fail() -> None:
     assert {name for name, verdict in played("reference").items() if verdict.outcome == "failed"} == IMPOSSIBLE
     for name, case in CASES.items():
-        assert case.task is not None
-        expected = [case.task.expected] if case.task.expected else [step.call for step in case.task.sequence]
+        task = task_of(case)
+        expected = [task.expected] if task.expected else [step.call for step in task.sequence]
         if any(made.args for made in expected if made is not None):
             nonsense = [call(made.name, **dict.fromkeys(made.args, "zzz")) for made in expected if made is not None]
             assert play(case, calls(*nonsense)).outcome == "failed", name
@@ -120,7 +121,7 @@ def test_fault_04_verdict_and_score_of_a_row_agree(model: str) -> None:
         assert (verdict.score == 1) is passed, name
         product = verdict.scores.get("composite_score", verdict.scores.get("multi_score"))
         recovered = verdict.scores.get("recovered") is not False
-        assert (product == 1 and recovered) is passed or CASES[name].task.completeness < 1, name  # type: ignore[union-attr]
+        assert (product == 1 and recovered) is passed or task_of(CASES[name]).completeness < 1, name
 
 
 def test_fault_05_each_assistant_message_stands_before_its_answers_with_its_own_ids(project: pytest.Pytester) -> None:

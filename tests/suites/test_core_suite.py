@@ -15,6 +15,7 @@ from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.sim.answers import SimAnswer, Situation
 from pytest_toolcall.sim.faults import FAULTS, answer, named_arguments
+from tests.plans import steps_of
 from tests.suites.playing import passes, play
 
 ROOT = Path(__file__).parents[2]
@@ -64,8 +65,8 @@ def test_chains_check_every_later_call_by_an_earlier_result() -> None:
     for case in CASES.values():
         if case.group != "chains":
             continue
-        assert 2 <= len(case.steps) <= 4
-        for step in case.steps[1:]:
+        assert 2 <= len(steps_of(case)) <= 4
+        for step in steps_of(case)[1:]:
             checks = [
                 check
                 for call in (step.alternatives[0].calls if step.expects_call else ())
@@ -106,7 +107,7 @@ def simulated_turns(model: str, case: Case, trial: int = 0) -> list[dict[str, An
 
     turns: list[dict[str, Any]] = []
     results: list[Result] = []
-    for number, step in enumerate(case.steps):
+    for number, step in enumerate(steps_of(case)):
         said: SimAnswer = answer(model, Situation(case, number, tuple(results), trial))
         try:
             calls = [{"name": call.name, "arguments": json.loads(call.arguments)} for call in said.calls]

@@ -17,6 +17,7 @@ from pytest_toolcall.score.composite import Composite, composite
 from pytest_toolcall.score.record import case_record
 from pytest_toolcall.sim.faults import named_arguments
 from pytest_toolcall.verdict.tokens import has_token, leaves
+from tests.plans import task_of
 from tests.suites.task_playing import call, calls, play, simulate
 
 FOLDER = Path(__file__).parents[2] / "cases" / "orchestration"
@@ -25,10 +26,9 @@ SMALLEST = {"single_tool": 20, "multi_tool": 18, "schema_compliance": 18, "error
 
 
 def uses(case: Case) -> list[str]:
-    assert case.task is not None
     return [
         check.argument
-        for step in case.task.sequence
+        for step in task_of(case).sequence
         for checks in step.call.args.values()
         for check in checks
         if check.name == "uses"
@@ -36,13 +36,12 @@ def uses(case: Case) -> list[str]:
 
 
 def correctable(case: Case) -> bool:
-    assert case.task is not None
-    return any(rule.recovery == "correctable" for rules in case.task.mocks.values() for rule in rules)
+    return any(rule.recovery == "correctable" for rules in task_of(case).mocks.values() for rule in rules)
 
 
 WITH_USES = [name for name, case in CASES.items() if uses(case)]
 CORRECTABLE = [name for name, case in CASES.items() if correctable(case)]
-CALLING = [name for name, case in CASES.items() if case.task and (case.task.expected or case.task.sequence)]
+CALLING = [name for name, case in CASES.items() if (task_of(case).expected or task_of(case).sequence)]
 
 
 @cache
@@ -76,7 +75,7 @@ def test_categories_have_the_sizes_that_a_share_needs() -> None:
 
 
 def test_ambiguous_tasks_cover_all_three_strategies() -> None:
-    assert {case.task.strategy for case in CASES.values() if case.task} == {
+    assert {task_of(case).strategy for case in CASES.values()} == {
         "",
         "no_tool",
         "underspecified",
@@ -113,14 +112,13 @@ def test_no_task_is_warned_of() -> None:
 @pytest.mark.parametrize("name", WITH_USES)
 def test_values_that_flow_cannot_be_guessed_from_prompt_or_schema(name: str) -> None:
     case = CASES[name]
-    assert case.task is not None
     said = [message.content for message in case.messages] + [tool.openai() for tool in case.tools]
     for spec in set(uses(case)):
         tool = spec.split(".")[0].split("#")[0].split("[")[0]
         last = spec.replace("]", "").replace("[", ".").split(".")[-1]
         flowing = [
             leaf
-            for rule in case.task.mocks.get(tool, ())
+            for rule in task_of(case).mocks.get(tool, ())
             for leaf in _under(rule.result, last)
             if not has_token(leaf, said)
         ]
@@ -149,7 +147,7 @@ def test_reference_model_passes_every_task_with_all_six_components() -> None:
 
 
 def test_silent_model_fails_whatever_wants_a_call_or_a_question() -> None:
-    assert {CASES[name].task.strategy for name in CASES.keys() - failed_by("silent")} == {"no_tool"}  # type: ignore[union-attr]
+    assert {task_of(CASES[name]).strategy for name in CASES.keys() - failed_by("silent")} == {"no_tool"}
     assert composite_of("silent").score < 0.2  # type: ignore[operator]
 
 
@@ -198,7 +196,7 @@ def test_extra_call_fails_every_task_and_is_named() -> None:
         case = CASES[name]
         if case.category == "error_recovery":  # where an error may answer the extra call, and makes it an attempt
             continue
-        if name in CALLING or case.task.strategy == "no_tool":  # type: ignore[union-attr]
+        if name in CALLING or task_of(case).strategy == "no_tool":
             assert named & set(verdict.failure_modes), name
 
 
@@ -210,15 +208,15 @@ def test_faults_leave_alone_what_they_do_not_touch() -> None:
 def test_nonsense_values_pass_nothing_that_names_values() -> None:
     for name in CALLING:
         case = CASES[name]
-        assert case.task is not None
-        expected = [case.task.expected] if case.task.expected else [step.call for step in case.task.needed]
+        task = task_of(case)
+        expected = [task.expected] if task.expected else [step.call for step in task.needed]
         nonsense = [call(made.name, **dict.fromkeys(made.args, "nonsense")) for made in expected]
         assert play(case, calls(*nonsense)).outcome == "failed", name
         assert play(case, *(calls(made) for made in nonsense)).outcome == "failed", name
 
 
 def test_transient_and_correctable_errors_are_both_there() -> None:
-    recovery = [case.task for case in CASES.values() if case.category == "error_recovery" and case.task]
+    recovery = [task_of(case) for case in CASES.values() if case.category == "error_recovery"]
     kinds = {rule.recovery for task in recovery for rules in task.mocks.values() for rule in rules}
     assert kinds == {"", "transient", "correctable"}
     for name, verdict in played("reference").items():

@@ -24,11 +24,10 @@ def _digest(case: Case) -> str:
     seen = {
         "messages": [(message.role, message.content) for message in case.messages],
         "tools": [tool.openai() for tool in case.tools],
-        "steps": _written(case.steps),
         "group": case.group,
+        "category": case.category,
+        case.plan.kind: _written(case.plan),
     }
-    if case.task is not None:
-        seen |= {"category": case.category, "task": _written(case.task)}
     return hashlib.sha256(dumps(seen).encode()).hexdigest()[:16]
 
 

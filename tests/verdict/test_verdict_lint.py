@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite
+from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.checks.compile import compile_argument, compile_text
-from pytest_toolcall.verdict.lint import lint_case
+from pytest_toolcall.verdict.lint import lint_steps
 
 PARAMETERS: dict[str, Json] = {
     "type": "object",
@@ -50,8 +47,7 @@ def step(*calls: ExpectedCall, results: tuple[Json, ...] = ()) -> Step:
 
 def lint(*steps: Step, parameters: dict[str, Json] | None = None) -> list[tuple[KeyPath, str]]:
     tools = (Tool("get", parameters=PARAMETERS if parameters is None else parameters), Tool("put"))
-    suite, source = Suite("s", "1"), Source(Path("x.yaml"), 1)
-    return lint_case(Case("c", suite, source, "steps", (Message("user", "u"),), tools, steps))
+    return lint_steps(steps, tools)
 
 
 @pytest.mark.parametrize(

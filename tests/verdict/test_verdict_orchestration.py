@@ -8,8 +8,9 @@ import pytest
 
 from pytest_toolcall.core.expectations import ExpectedCall
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.mocks import MockedCall
 from pytest_toolcall.core.replies import Reply
-from pytest_toolcall.core.tasks import Flow, MockedCall, SequenceStep, Task, TaskTurn
+from pytest_toolcall.core.tasks import Flow, SequenceStep, Task, TaskTurn
 from pytest_toolcall.verdict.checks.compile import compile_argument
 from pytest_toolcall.verdict.orchestration import Orchestration, orchestrate
 from tests.suites.task_playing import call

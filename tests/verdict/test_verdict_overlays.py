@@ -10,12 +10,14 @@ import pytest
 from pytest_toolcall.core.cases import Case, Source, Suite
 from pytest_toolcall.core.expectations import ExpectedCall
 from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.mocks import MockRule
 from pytest_toolcall.core.replies import Reply, ToolCall
-from pytest_toolcall.core.tasks import MockRule, SequenceStep, Task
+from pytest_toolcall.core.tasks import SequenceStep, Task
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.checks.compile import compile_argument
 from pytest_toolcall.verdict.failures import FAILURE_MODES
 from pytest_toolcall.verdict.overlays import SCHEMA_FLAGS, ambiguous, schema_compliance
+from tests.plans import task_of
 from tests.suites.task_playing import DONE, call, calls, play, says
 
 CONVERT = Tool(
@@ -48,7 +50,7 @@ def expect(name: str = "convert", **params: Any) -> ExpectedCall:
 
 def task_case(task: Task, prompt: str = PROMPT) -> Case:
     source = Source(None, 1)  # type: ignore[arg-type]
-    return Case("t", Suite("s", "1"), source, "task", (Message("user", prompt),), TOOLS, task=task)
+    return Case("t", Suite("s", "1"), source, (Message("user", prompt),), task, TOOLS)
 
 
 # --- ambiguous -----------------------------------------------------------------------------------------------------
@@ -225,7 +227,7 @@ REACHED: dict[str, tuple[Case, tuple[Reply, ...]]] = {
     "extra_call": (ONE, (calls(call("convert", amount=100, currency="JPY"), call("look")),)),
     "wrong_tool_sequence": (CHAIN, (LOOKED, says())),
     "data_flow_error": (CHAIN, (LOOKED, calls(call("convert", amount=4712, currency="JPY")))),
-    "wrong_turn_count": (replace(CHAIN, task=replace(CHAIN.task, turn_limit=2)), (LOOKED, SUMMED)),  # type: ignore[type-var]
+    "wrong_turn_count": (replace(CHAIN, plan=replace(task_of(CHAIN), turn_limit=2)), (LOOKED, SUMMED)),
     "hallucinated_param_value": (task_case(UNDERSPECIFIED), (calls(call("look", day="monday")),)),
     "schema_constraint_violation": (ONE, (calls(call("convert", amount=100, currency="yen")),)),
     "error_no_retry": (recovery_task(BUSY), (RIGHT,)),

@@ -14,7 +14,7 @@ from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.checks.compile import compile_argument, compile_text
-from pytest_toolcall.verdict.lint import lint_case
+from pytest_toolcall.verdict.lint import lint_steps
 from pytest_toolcall.verdict.reference import (
     NoReference,
     named_value,
@@ -25,6 +25,7 @@ from pytest_toolcall.verdict.reference import (
 )
 from pytest_toolcall.verdict.schema import schema_faults
 from pytest_toolcall.verdict.steps import judge_step
+from tests.plans import steps_of
 
 ROOT = Path(__file__).parents[2]
 CASES = load_cases(ROOT / "cases" / "core")
@@ -36,10 +37,10 @@ def made(name: str, arguments: dict[str, Json]) -> ToolCall:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_the_reference_answer_passes_every_step_and_satisfies_every_schema(case: Json) -> None:
-    assert lint_case(case) == []
+    assert lint_steps(steps_of(case), case.tools) == []
     tools = {tool.name: tool for tool in case.tools}
     results: list[Result] = []
-    for step in case.steps:
+    for step in steps_of(case):
         if not step.expects_call:
             assert judge_step(step, Reply((), right_answer(step)), case.tools, results).passed
             continue

@@ -172,7 +172,7 @@ class CaseItem(pytest.Item):
             if trial.dialogue is not None:
                 lines += dialogue_lines(trial)
             else:
-                lines += step_report(len(trial.steps), len(self.case.steps), trial.steps[-1])
+                lines += step_report(len(trial.steps), len(self.case.plan.planned), trial.steps[-1])
         if shown > 3:
             lines += ["", f"{shown - 3} more failed trials"]
         return "\n".join(lines)
