@@ -17,7 +17,7 @@ from pytest_toolcall.report.markdown import failure, inline, table
 from pytest_toolcall.report.page import case_view, failed_trials
 from pytest_toolcall.report.run_json import RUN_FILE, RunReport
 from pytest_toolcall.report.stored_runs import StoredRun, read_run, runs_under
-from pytest_toolcall.report.terminal import DASH, percent, seconds
+from pytest_toolcall.report.terminal import DASH, dollars, percent, seconds
 from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import ModelSummary, summarise
 
@@ -145,16 +145,12 @@ def _models(mine: Sequence[Column]) -> list[str]:
                 DASH if summary.mean_score.mean is None else f"{summary.mean_score.mean:.3f}",
                 DASH if latency is None else seconds(latency),
                 DASH if unsaid else f"{tokens.input or 0:,} / {tokens.output or 0:,}",
-                _dollars(summary.cost_usd.total),
-                _dollars(summary.judge.cost_usd),
+                dollars(summary.cost_usd.total),
+                dollars(summary.judge.cost_usd),
                 str(summary.counts.errored),
             ]
         )
     return table(rows)
-
-
-def _dollars(value: float | None) -> str:
-    return DASH if value is None else f"${value:.4f}"
 
 
 def _grids(mine: Sequence[Column]) -> list[str]:

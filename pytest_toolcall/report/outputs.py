@@ -20,7 +20,7 @@ from pytest_toolcall.report.run_json import RunReport, write_run
 from pytest_toolcall.report.streams import stream_lines
 from pytest_toolcall.report.terminal import metric_table
 
-Told = Callable[[RunReport, Destination], list[str]]
+_Lines = Callable[[RunReport, Destination], list[str]]
 
 
 def _nothing(report: RunReport, to: Destination) -> list[str]:
@@ -40,8 +40,8 @@ class Output:
     wanted: Callable[[RunReport, Destination], bool] = lambda report, to: True
     option: str = ""
     check: Callable[[Destination], None] = lambda to: None
-    write: Told = _nothing
-    lines: Told = _nothing
+    write: _Lines = _nothing
+    lines: _Lines = _nothing
 
     def asked(self, to: Destination) -> bool:
         return not self.option or self.option in to.options

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_toolcall.report.files import Destination, write_text
+from pytest_toolcall.report.markdown import inline, table
 from pytest_toolcall.report.run_json import RunReport
 from pytest_toolcall.report.terminal import DASH, aligned, printable, seconds
 from pytest_toolcall.score.point_record import PerfReport, PointRecord, ToolCost
@@ -129,20 +130,20 @@ def render_perf(report: RunReport, title: str, charts: Sequence[tuple[str, str]]
     lines = [f"# Speed: {title}", "", f"Started {report.started}. Times are seconds from the intended start.", ""]
     for model in dict.fromkeys(point.model for point in perf.points):
         mine = [point for point in perf.points if point.model == model]
-        lines += [f"## {_cell(model)}", "", "Times are p50 / p95 / p99.", "", *_table(client_rows(mine)), ""]
+        lines += [f"## {inline(model)}", "", "Times are p50 / p95 / p99.", "", *table(client_rows(mine)), ""]
         if any(point.server for point in mine):
-            lines += ["### The server's own figures", "", *_table(server_rows(mine)), ""]
-        lines += [f"- {_cell(line)}" for line in [*speculation_lines(mine), *notes(mine)] if line]
+            lines += ["### The server's own figures", "", *table(server_rows(mine)), ""]
+        lines += [f"- {inline(line)}" for line in [*speculation_lines(mine), *notes(mine)] if line]
         lines.append("")
     if perf.tool_costs:
         lines += ["## What tools cost", "", "Against the fewest tools of the same sweep, medians.", ""]
-        lines += [*_table(cost_rows(perf.tool_costs)), ""]
+        lines += [*table(cost_rows(perf.tool_costs)), ""]
     if perf.reasoning:
-        lines += ["## Reasoning", "", *(f"- {_cell(line)}" for line in reasoning_lines(perf) if line), ""]
+        lines += ["## Reasoning", "", *(f"- {inline(line)}" for line in reasoning_lines(perf) if line), ""]
         rows = [["case", "reasoning tokens", "answer tokens"]]
         for found in perf.reasoning.values():
             rows += [[case, str(pair[0]), str(pair[1])] for case, pair in found.cases.items()]
-        lines += [*_table(rows), ""]
+        lines += [*table(rows), ""]
     lines += [line for name, file in charts for line in (f"## {name}", "", f"![{name}]({file})", "")]
     if told:
         lines += [told, ""]
@@ -154,7 +155,7 @@ def write_perf(report: RunReport, to: Destination) -> list[str]:
     assert report.perf is not None
     charts: list[tuple[str, str]] = []
     told = ""
-    problems = []
+    problems: list[str] = []
     page = to.file("perf.md")
     if report.perf.points:
         try:
@@ -162,10 +163,9 @@ def write_perf(report: RunReport, to: Destination) -> list[str]:
         except ImportError:
             told = "No charts: they need matplotlib, which `pip install 'pytest-toolcall[perf]'` installs."
         else:
-            try:
-                charts = draw(report.perf, page.parent)
-            except OSError as error:
-                problems.append(f"cannot write charts to {page.parent}: {error.strerror or error}")
+            for title, name, svg in draw(report.perf):
+                problems += write_text(page.with_name(name), svg, encoding="utf-8")
+                charts.append((title, name))
     return problems + write_text(page, render_perf(report, page.parent.name, charts, told), encoding="utf-8")
 
 
@@ -209,12 +209,3 @@ def _number(value: float | None, digits: int) -> str:
 
 def _share(value: float | None) -> str:
     return DASH if value is None else f"{value * 100:.1f}%"
-
-
-def _cell(text: str) -> str:
-    return printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    line: Callable[[Sequence[str]], str] = lambda cells: "| " + " | ".join(map(_cell, cells)) + " |"  # noqa: E731
-    return [line(rows[0]), "|" + " --- |" * len(rows[0]), *map(line, rows[1:])]

@@ -1,10 +1,10 @@
-"""Charts of a performance run as SVG files. Importing this needs matplotlib (the extra ``perf``)."""
+"""Charts of a performance run as SVG. Importing this needs matplotlib (the extra ``perf``)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
+from io import StringIO
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -21,25 +21,23 @@ _AXES = {
 }
 
 
-def draw(perf: PerfReport, directory: Path) -> list[tuple[str, str]]:
-    """Write the charts into the run's directory; returns their titles and file names.
+def draw(perf: PerfReport) -> list[tuple[str, str, str]]:
+    """The charts: their titles, file names and SVG text.
 
     For each sweep: latency against what it varies, and the empirical distribution of the time to first token. The same
-    figures give the same file. Raises `OSError`.
+    figures give the same file.
     """
-    charts: list[tuple[str, str]] = []
+    charts = []
     for sweep in dict.fromkeys(point.sweep for point in perf.points):
         mine = [point for point in perf.points if point.sweep == sweep and point.figures]
         if not mine:
             continue
         if mine[0].dimension in _AXES and len({point.value for point in mine}) > 1:
             title, file = f"Latency, {sweep}", f"perf-{slug(sweep)}-latency.svg"
-            _save(_latency(mine, title), directory / file)
-            charts.append((title, file))
+            charts.append((title, file, _svg(_latency(mine, title))))
         if any(len(point.ttft_s) > 1 for point in mine):
             title, file = f"Time to first token, {sweep}", f"perf-{slug(sweep)}-ttft.svg"
-            _save(_ecdf(mine, title), directory / file)
-            charts.append((title, file))
+            charts.append((title, file, _svg(_ecdf(mine, title))))
     return charts
 
 
@@ -79,6 +77,8 @@ def _styled() -> AbstractContextManager[None]:
     return rc_context({"svg.hashsalt": "pytest-toolcall", "text.usetex": False, "text.parse_math": False})
 
 
-def _save(figure: Figure, path: Path) -> None:
+def _svg(figure: Figure) -> str:
+    text = StringIO()
     with _styled():
-        figure.savefig(path, format="svg", metadata={"Date": None})
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()

@@ -120,13 +120,16 @@ def _tokens(summary: ModelSummary) -> str:
 
 
 def _cost(summary: ModelSummary) -> str:
-    cost = summary.cost_usd.per_100_cases
-    return DASH if cost is None else f"${cost:.4f}"
+    return dollars(summary.cost_usd.per_100_cases)
+
+
+def dollars(value: float | None) -> str:
+    return DASH if value is None else f"${value:.4f}"
 
 
 def _judge(summary: ModelSummary) -> str:
     judge = summary.judge
-    return DASH if not judge.calls else f"{judge.calls}, {DASH if judge.cost_usd is None else f'${judge.cost_usd:.4f}'}"
+    return DASH if not judge.calls else f"{judge.calls}, {dollars(judge.cost_usd)}"
 
 
 def notes(models: dict[str, ModelSummary]) -> list[str]:
