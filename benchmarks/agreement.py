@@ -1,11 +1,11 @@
-"""How far our verdicts agree with verdicts that nobody here wrote.
+"""How far our verdicts agree with those of BFCL and of vendors' recorded transcripts.
 
     python benchmarks/agreement.py --bfcl agreement.jsonl.gz --vendor transcripts.jsonl.gz --checker PYTHON --keep DIR
 
 The rows are written out as BFCL question files, answers and a recording, and judged by ``pytest … --model replay:…``
-in a process of its own, as a user's would be. Every disagreement is listed. ``--checker`` names a Python in which
+in a separate process, as a user would do it. Every disagreement is listed. ``--checker`` names a Python in which
 ``bfcl-eval`` is installed (``pip install --no-deps bfcl-eval`` is enough); BFCL's own checker is then timed on the same
-rows, in turn with ours.
+rows, alternating with ours.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def completion(calls: Sequence[Mapping[str, str]]) -> Row:
 
 
 def write_bfcl(directory: Path, rows: Sequence[Row]) -> tuple[list[Path], Path]:
-    """One question per row: several candidate answers to one case become cases of their own, by their pair's id."""
+    """One question per row: each of several candidate answers to a case becomes a case, named by its pair's id."""
     by_category: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_category[row["category"]].append(row)
@@ -170,8 +170,8 @@ for _ in sys.stdin:
 
 
 def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], python: Path) -> None:
-    """Both checkers on the rows that have reference answers, five rounds in turn; from the text of the arguments to the
-    verdict, files already read."""
+    """Time both checkers on the rows with reference answers, five alternating rounds, from the text of the arguments to
+    the verdict, without reading files."""
     from pytest_toolcall.casefile import read_file
     from pytest_toolcall.core.replies import Reply
     from pytest_toolcall.core.steps import Steps

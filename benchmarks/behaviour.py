@@ -1,11 +1,11 @@
-"""What the product says, as digests: run it on two checkouts and compare, to see that a change changed nothing.
+"""Digests of everything that a run reports: compare two checkouts to see that a change did not alter behaviour.
 
     python -m benchmarks.behaviour --checkout DIR [--bfcl FILE --vendor FILE --wire FILE] -o before.json
     python -m benchmarks.behaviour --compare before.json after.json
 
-Every simulated model plays every shipped suite, the conformance rules are asked of the served app, and recorded rows
-are replayed. Each line holds the counts, a digest of the metrics and a digest of ``cases.jsonl`` without times and the
-names of requests. The checkout is used as a user would: by its command lines, in processes of their own.
+Every simulated model plays every shipped suite, the served app gets the conformance rules, and recorded rows are
+replayed. Each line holds the counts, a digest of the metrics and a digest of ``cases.jsonl`` without times and the
+names of requests. Each checkout is used as a user would: through its command lines, in separate processes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Checkout:
         self.environ = {**os.environ, "PYTHONPATH": str(root)}
 
     def pytest(self, *arguments: str) -> Result:
-        """The figures of one session that does not stop at failures."""
+        """The figures of one session; failing cases do not stop it."""
         out = self.scratch / "run.json"
         out.unlink(missing_ok=True)
         command = [sys.executable, "-m", "pytest", *QUIET, "--toolcall-json", str(out), "--toolcall-reports", "none"]
@@ -92,7 +92,7 @@ def conformance(checkout: Checkout) -> Result:
 
 
 def wire_rows(checkout: Checkout, path: Path) -> Result:
-    """Each recorded answer as one case that expects what the row's request expects, judged from a recording."""
+    """Each recorded answer as one case with the expectation of its row's request, judged from a recording."""
     directory = checkout.scratch / "wire"
     directory.mkdir(exist_ok=True)
     cases, lines = [], []
@@ -138,7 +138,7 @@ def vendors(checkout: Checkout, path: Path) -> Result:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Result]:
-    """One entry a run, by its name."""
+    """One entry for each run, by name."""
     with tempfile.TemporaryDirectory() as scratch:
         checkout = Checkout(options.checkout.resolve(), Path(scratch))
         found = {}

@@ -1,9 +1,9 @@
 """Throws mutated answers at the readers of all wire formats: ``python benchmarks/fuzz_reader.py [COUNT] [SEED]``.
 
-Every input is the bytes of an HTTP answer, plain or streamed. It has to be classified as call, no_call, malformed or
-errored: anything else that happens is printed with the seed that makes it happen again. The time and memory of the
-worst inputs are measured, and a few bodies of 50 MB are read as well. Times are those of the processor, so that other
-work on the machine changes no result; one input over a second, or one crash, ends the run with status 1.
+Every input is the bytes of an HTTP answer, plain or streamed. It must be classified as call, no_call, malformed or
+errored. Anything else is printed with the seed that reproduces it. The time and memory of the worst inputs are
+measured, and a few bodies of 50 MB are read as well. Times are CPU times, so that other work on the machine does not
+count. One input over a second, or one crash, ends the run with status 1.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ KEYS = ("content", "tool_calls", "function", "arguments", "input", "output", "ty
 
 
 def change_value(value: Any, random_: random.Random) -> Any:
-    """Replace, remove, repeat or rename one member somewhere inside."""
+    """Replace, remove, repeat or rename one random member."""
     places = list(_places(value))
     if not places:
         return copy.deepcopy(random_.choice(ODD))
@@ -214,7 +214,7 @@ def mutated(random_: random.Random) -> tuple[str, bool, int, bytes]:
 
 
 async def stream_answer(status: int, data: bytes, progress: Callable[[Event], StreamProgress]) -> RawAnswer:
-    """What the transport makes of a stream, by the same parser and the same rules of ending."""
+    """The result of a stream in the transport, with its parser and its rules for the end."""
 
     async def chunks() -> AsyncGenerator[bytes, None]:
         for start in range(0, len(data), CHUNK):
@@ -238,7 +238,7 @@ async def stream_answer(status: int, data: bytes, progress: Callable[[Event], St
 
 
 def classify(wire: str, streamed: bool, status: int, data: bytes) -> str:
-    """The outcome; any exception but `EndpointError` is a crash and goes through."""
+    """The outcome. Any exception other than `EndpointError` is a crash and propagates."""
     format_ = wire_named(wire)
     try:
         if streamed:

@@ -1,6 +1,6 @@
-"""A loopback server of known latency: answers every chat completion alike, after a fixed time, and counts requests.
+"""A loopback server with a fixed latency: gives every chat completion the same answer and counts requests.
 
-``python -m benchmarks.loopback --latency 0.5`` prints its address and, on every line it reads, the number of requests.
+``python -m benchmarks.loopback --latency 0.5`` prints its address, and the number of requests for every line it reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 
 
 
 class Connection(asyncio.Protocol):
-    """One kept-alive connection; a bare protocol, so that the server costs as little as it can."""
+    """One kept-alive connection; a bare protocol, so that the server itself costs little."""
 
     requests = 0
 

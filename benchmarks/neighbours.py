@@ -1,6 +1,6 @@
-"""The same figures whatever runs beside it: the core suite under other plugins and under every way of xdist.
+"""Checks that figures stay the same next to other plugins: the core suite with each of them and with xdist's modes.
 
-``python -m benchmarks.neighbours`` prints a row for each way. A plugin that is not installed is named and left out.
+``python -m benchmarks.neighbours`` prints a row for each. Plugins that are not installed are named and skipped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 MODEL = "sim:flaky"
-"""A simulated model that fails a third of the cases, so that there is something to get wrong."""
+"""A simulated model that fails a third of the cases, so that figures could differ."""
 
 WAYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("alone", "pytest", ()),
@@ -34,10 +34,10 @@ WAYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("-n 2 --dist loadscope", "xdist", ("-p", "xdist", "-n", "2", "--dist", "loadscope")),
     ("-n 2 --dist each", "xdist", ("-p", "xdist", "-n", "2", "--dist", "each")),
 )
-"""Name of the row, the module that has to be there, and what pytest is called with."""
+"""The row's name, the module it needs, and pytest's arguments."""
 
 _DIFFERS = frozenset({"latency_s", "duration_s", "trace_id"})
-"""What no two runs share: times, and the names of requests."""
+"""What differs between any two runs: times, and request ids."""
 
 
 def same(value: Any) -> Any:

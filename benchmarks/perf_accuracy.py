@@ -1,4 +1,4 @@
-"""How right the perf figures are: measured against a server that knows its own times.
+"""The accuracy of perf figures, measured against a server that knows its own times.
 
 ``python -m benchmarks.perf_accuracy [--requests N]`` prints measured and true values at concurrency 1, 8 and 32, and
 what a stall of two seconds does under open and closed loop. Ends with status 1 when p50 is off by more than 3% or p95
@@ -52,7 +52,7 @@ async def run(url: str, point: Point) -> dict[str, float]:
 
 
 def truth(url: str, point: Point) -> dict[str, float]:
-    """The server's own figures: what it planned, warm-up left out, and what it wrote."""
+    """The server's own figures without warm-up: what it planned, and what it wrote."""
     rows = asked(url, "/truth")[1 + point.warmup :]  # one preflight
     first = [row["first_s"] for row in rows]
     gaps = [gap for row in rows for gap in row["gaps_s"]]

@@ -1,4 +1,4 @@
-"""Nothing paid for is lost: a run killed in the middle, then resumed, against a server that counts its requests.
+"""Checks that no paid request is lost: kills and resumes a run against a server that counts requests.
 
 ``python -m benchmarks.recovery``
 """

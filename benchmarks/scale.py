@@ -1,6 +1,6 @@
-"""How near the runner comes to the limit: the same work by pytest and by a plain asyncio client, in one run.
+"""How close the runner comes to the limit: the same work by pytest and by a plain asyncio client, in one run.
 
-``python -m benchmarks.scale`` prints ratios; absolute times depend on the machine and say nothing by themselves.
+``python -m benchmarks.scale`` prints ratios, since absolute times depend on the machine.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def write_cases(directory: Path, count: int) -> Path:
 
 
 def write_jsonl(path: Path, count: int) -> Path:
-    """The same cases as JSON Lines, the head of the file in its first line."""
+    """The same cases as JSON Lines, with the file's header in the first line."""
     import yaml
 
     head = yaml.safe_load(HEADER)
@@ -64,9 +64,9 @@ def write_jsonl(path: Path, count: int) -> Path:
 
 
 def run_pytest(directory: Path, base_url: str, *more: str) -> tuple[float, float, dict[str, object]]:
-    """Wall seconds of the run itself (from the end of collection), CPU seconds of the process and its children.
+    """Wall seconds from the end of collection, and CPU seconds of the process and its children.
 
-    Only this plugin and xdist are loaded: what other plugins cost on each item is not asked here.
+    Only this plugin and xdist are loaded, so that other plugins do not count.
     """
     command = [
         sys.executable, "-m", "pytest", "-p", "pytest_toolcall.plugin", "-p", "xdist", "-p", "no:cacheprovider",
@@ -85,7 +85,7 @@ def run_pytest(directory: Path, base_url: str, *more: str) -> tuple[float, float
 
 
 async def plain_client(base_url: str, count: int, concurrency: int) -> None:
-    """The same requests by httpx2 alone, parsed and thrown away."""
+    """The same requests by httpx2 alone; answers are parsed and discarded."""
     import httpx2
 
     minutes = {"minutes": {"type": "integer", "minimum": 1}}
@@ -121,7 +121,7 @@ def latency_ratios(cases: int, latency_s: float, concurrency: int) -> None:
 
 
 def plain_cpu_s(base_url: str, count: int, concurrency: int) -> float:
-    """CPU seconds of a process that sends ``count`` requests by httpx2 alone, its start included."""
+    """CPU seconds of a process that sends ``count`` requests by httpx2 alone, including its start."""
     asked = repr((base_url, count, concurrency))
     script = f"import asyncio; from benchmarks.scale import plain_client; asyncio.run(plain_client(*{asked}))"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -131,8 +131,8 @@ def plain_cpu_s(base_url: str, count: int, concurrency: int) -> float:
 
 
 def cpu_ratio(cases: int, concurrency: int, rounds: int = 5) -> None:
-    """Both sides are processes of their own, measured in turn; of both the start-up is taken off, which is what a
-    process with one case, or with one request, uses. The median of the rounds is printed, and every round."""
+    """Both sides are separate processes, measured in turn. The start-up of each is subtracted: the time of one case or
+    one request. Prints the median and every round."""
     limit = ("--toolcall-concurrency", str(concurrency))
     with tempfile.TemporaryDirectory() as name, server(0) as (base_url, _):
         one, many = Path(name, "one"), Path(name, "many")
@@ -152,7 +152,8 @@ def cpu_ratio(cases: int, concurrency: int, rounds: int = 5) -> None:
 
 
 def used(command: list[str], directory: Path) -> tuple[float, float]:
-    """CPU seconds and peak memory in MB of a process. This one stays small: a child's peak starts at its parent's."""
+    """CPU seconds and peak memory in MB of a process. This process must stay small, since a child's peak starts at its
+    parent's."""
     process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:

@@ -1,1 +1,1 @@
-"""``python -m pytest_toolcall``: the simulated server, and suites as one document."""
+"""``python -m pytest_toolcall``: serves a simulated model, exports suites and recordings."""

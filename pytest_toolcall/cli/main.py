@@ -1,4 +1,4 @@
-"""The command line beside pytest."""
+"""The commands of ``python -m pytest_toolcall``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_toolcall.core.errors import DocumentError, Problem, ToolcallError, U
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 on success, 2 with one line on the standard error where the user has to mend something."""
+    """Run a command. Returns 0, or 2 with one line on standard error if the user has to fix something."""
     parser = argparse.ArgumentParser(prog="python -m pytest_toolcall", description=__doc__)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -84,7 +84,7 @@ def _serve(options: argparse.Namespace) -> int:
     config = uvicorn.Config(app, host=options.host, port=options.port, log_level="warning", lifespan="off")
     server = uvicorn.Server(config)
     socket = config.bind_socket()
-    # uvicorn's own socket leaves Nagle's algorithm on, which costs 40 ms a request on a kept-alive connection.
+    # uvicorn's own socket leaves Nagle's algorithm on, which adds 40 ms to each request on a kept-alive connection.
     socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
     host, port = socket.getsockname()[:2]
     print(f"{app.model} (simulated) on http://{host}:{port}/v1", flush=True)

@@ -1,1 +1,1 @@
-"""The endpoint itself: how fast it is."""
+"""Measures the endpoint itself: its speed, and whether it keeps to the API's contract."""

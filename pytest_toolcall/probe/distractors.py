@@ -1,6 +1,6 @@
-"""Unrelated tools beside a case's own: what does it cost in accuracy to offer many?
+"""Adds unrelated tools to a case, to measure how much accuracy many tools cost.
 
-The tools are of a field that no shipped case asks about, so that none of them is ever a defensible choice.
+The tools are about a subject that no shipped case touches, so that none of them is ever a defensible choice.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _FIELD = (
 
 
 def with_distractors(case: Case, number: int) -> Case:
-    """The case with that many unrelated tools around its own, half of them before.
+    """The case with ``number`` unrelated tools, half of them before its own.
 
-    Its suite's version says so, since a score is comparable only among runs with as many tools.
+    Its suite's version says so, since scores are comparable only between runs with the same number.
     """
     taken = {tool.name for tool in case.tools}
     unrelated = list(islice((tool for tool in _unrelated() if tool.name not in taken), number))
@@ -33,7 +33,7 @@ def with_distractors(case: Case, number: int) -> Case:
 
 
 def _unrelated() -> Iterator[Tool]:
-    """Tools without end, each with three arguments as tools of real assistants have; the same in every process."""
+    """An endless series of tools with three arguments each, the same in every process."""
     for serial in count(1):
         for verb in _VERBS:
             for noun in _FIELD.split():

@@ -1,1 +1,1 @@
-"""Telling people: one file for each form of report."""
+"""Reports: one file for each form."""

@@ -1,4 +1,4 @@
-"""What a run of BFCL cases tells at its end: categories, the leaderboard's groupings, and where strict rules differ."""
+"""The terminal's section on BFCL cases: categories, the leaderboard's groupings, and where strict rules differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_DIFFERENCES = 100
 
 
 def bfcl_lines(records: Sequence[CaseRecord]) -> list[str]:
-    """Lines for the terminal; none where no case is BFCL's."""
+    """Lines for the terminal; empty without BFCL cases."""
     mine = [record for record in records if is_bfcl(record)]
     lines: list[str] = []
     for model in dict.fromkeys(record.model for record in mine):

@@ -19,7 +19,7 @@ SIGNIFICANT = 0.05
 
 
 def check_earlier_run(to: Destination) -> None:
-    """Raise `UsageError` where ``--toolcall-compare`` names no run. What is the latest one is not known yet."""
+    """Raise `UsageError` if ``--toolcall-compare`` does not name a run. ``latest`` is looked up at the end."""
     if to.options["compare"] != "latest":
         _earlier_run(to)
 
@@ -32,7 +32,7 @@ def _earlier_run(to: Destination) -> Path | None:
 
 
 def compared_lines(report: RunReport, to: Destination) -> list[str]:
-    """The change since the run to compare with. Asked before this run is written, so that ``latest`` is another one."""
+    """The change since the earlier run. Called before this run is written, so that ``latest`` is not this one."""
     try:
         path = _earlier_run(to)
         if path is None:
@@ -43,7 +43,7 @@ def compared_lines(report: RunReport, to: Destination) -> list[str]:
 
 
 def change_lines(old: RunReport, name: str, new: RunReport) -> list[str]:
-    """Model by model: each figure then and now, how many cases moved, and the cases that flipped."""
+    """For each model: each figure then and now, how many cases changed, and which ones flipped."""
     lines = [f"compared with {printable(name)}, started {printable(old.started)}"]
     for model in new.models:
         earlier = model if model in old.models else _only(old, new)
@@ -56,7 +56,7 @@ def change_lines(old: RunReport, name: str, new: RunReport) -> list[str]:
 
 
 def _only(old: RunReport, new: RunReport) -> str | None:
-    """Two runs of one model each are held against each other whatever the models are called."""
+    """The earlier model to compare with if both runs have a single model, whatever their names."""
     return next(iter(old.models)) if len(old.models) == len(new.models) == 1 else None
 
 
@@ -96,7 +96,7 @@ def _row(change: Change) -> list[str]:
 
 
 def _figures(then: ModelSummary, now: ModelSummary) -> list[list[str]]:
-    """Figures that no test is made for."""
+    """Figures without a significance test."""
     rows = []
     if then.latency_s.p50 is not None and now.latency_s.p50 is not None:
         rows.append(["Latency p50", seconds(then.latency_s.p50), seconds(now.latency_s.p50)])

@@ -1,6 +1,6 @@
 """``comparison.md``: the newest run of each model side by side, suite by suite.
 
-Scores of different versions of a suite are not comparable, so each version has tables of its own.
+Scores of different versions of a suite are not comparable, so each version has its own tables.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Column:
 def columns(
     runs: Sequence[StoredRun], known: Mapping[Path, RunReport] = MappingProxyType({})
 ) -> tuple[list[Column], list[str]]:
-    """The newest results of each model in each suite, from runs that come newest first; and what could not be read.
+    """The newest results of each model in each suite, and what could not be read. ``runs`` are sorted newest first.
 
-    A run that adds nothing newer is not read whole, and neither is one that is ``known``.
+    Runs that add nothing newer are not read whole, nor are ``known`` ones.
     """
     found: dict[tuple[str, str], Column] = {}
     problems = []
@@ -87,7 +87,7 @@ def render_comparison(
     *,
     known: Mapping[Path, RunReport] = MappingProxyType({}),
 ) -> str:
-    """The report over kept runs, newest first. ``problems`` are lines about files that are no runs."""
+    """The report over kept runs, newest first. ``problems`` are lines about files that are not runs."""
     found, unread = columns(runs, known)
     lines = [f"# {inline(title)}", "", "The newest run of each model. Written anew after every run."]
     for suite in sorted({column.suite for column in found}):
@@ -102,7 +102,7 @@ def render_comparison(
 
 
 def write_comparison(report: RunReport, to: Destination) -> list[str]:
-    """Write ``comparison.md`` beside the run's directory, over all runs that are kept there."""
+    """Write ``comparison.md`` next to the run's directory, over all runs kept there."""
     reports = to.file(RUN_FILE).parents[1]
     runs, broken = runs_under(reports)
     text = render_comparison(runs, broken, known={to.file(RUN_FILE): report})
@@ -172,7 +172,7 @@ def _grids(mine: Sequence[Column]) -> list[str]:
 
 
 def _cell(record: CaseRecord | None) -> str:
-    """Passed trials over scored ones and the mean score, as in ``2/3, 0.833``."""
+    """Passed over scored trials and the mean score, such as ``2/3, 0.833``."""
     if record is None:
         return DASH
     if record.errored:
@@ -184,7 +184,7 @@ def _cell(record: CaseRecord | None) -> str:
 
 
 def _rubrics(mine: Sequence[Column]) -> list[str]:
-    """What the judge said: criteria of rubric files and graded assertions, how often each held, and why not."""
+    """The judge's findings: for each rubric criterion and graded assertion how often it held, and why it did not."""
     lines: list[str] = []
     for name in dict.fromkeys(name for column in mine for name in column.dialogues):
         tallies = [_judged(column.records.get(name)) for column in mine]

@@ -1,4 +1,4 @@
-"""What conformance runs tell: a table in the terminal, ``spec.md`` with every finding, a section of the comparison."""
+"""Conformance runs: a table in the terminal, ``spec.md`` with every finding, a section of the comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 200
 
 
 def conformance_lines(report: ConformanceReport | None) -> list[str]:
-    """The terminal's tables, one for each model, and under each a fix hint for every rule that is broken."""
+    """The terminal's tables, one for each model, each followed by a fix hint for every broken rule."""
     lines: list[str] = []
     for model, found in report.models.items() if report is not None else ():
         kept = f"{found.rules_kept} of {found.rules} rules seen to be kept"
@@ -50,7 +50,7 @@ def _rule_lines(rule: BrokenRule) -> list[str]:
 
 
 def failure_lines(record: RuleRecord) -> list[str]:
-    """An item that failed: the rule, where the API's documents have it, and the bytes that broke it."""
+    """A failed item: the rule, its section in the API's documentation, and the bytes that broke it."""
     return [
         f"{record.broken}: {printable(record.says)}",
         f"section: {printable(record.section)}",
@@ -61,7 +61,7 @@ def failure_lines(record: RuleRecord) -> list[str]:
 
 
 def render_conformance(report: ConformanceReport) -> str:
-    """``spec.md``: for each model the table, the rules that are broken with the bytes, and what was not judged."""
+    """``spec.md``: for each model the table, the broken rules with their evidence, and what was not judged."""
     lines = ["# Conformance"]
     for model, found in report.models.items():
         lines += ["", f"## {inline(model)}", "", *table(_rows(found))]
@@ -85,7 +85,7 @@ def write_conformance(report: RunReport, to: Destination) -> list[str]:
 
 
 def compared(runs: Sequence[StoredRun], known: Mapping[Path, RunReport]) -> list[str]:
-    """The newest conformance of each model, side by side; runs come newest first. Only runs that hold one are read."""
+    """The newest conformance of each model, side by side. ``runs`` are newest first; those without it are not read."""
     found: dict[str, Conformance] = {}
     for run in runs:
         report = known.get(run.path)

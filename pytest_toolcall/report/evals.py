@@ -1,4 +1,4 @@
-"""The two places of the eval format's own documentation: ``evals/.results/`` and ``evals/evals-report.md``."""
+"""The two outputs that the eval format documents: ``evals/.results/`` and ``evals/evals-report.md``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ FOLDER = "evals"
 
 
 def write_evals(report: RunReport, to: Destination) -> list[str]:
-    """Write both places of every ``evals`` folder that cases were read from; returns what could not be written.
+    """Write both for every ``evals`` folder that cases were read from; returns what could not be written.
 
-    Each file in ``.results`` is a ``run.json`` of one model and the cases of
-    that folder alone.
+    Each file in ``.results`` is a ``run.json`` of one model with the cases of that folder.
     """
     problems: list[str] = []
     for folder, nodeids in sorted(_folders(report, to.root).items()):
@@ -55,7 +54,7 @@ def _folders(report: RunReport, root: Path) -> dict[Path, set[str]]:
 
 
 def _new_file(results: Path, model: str, started: str) -> Path:
-    """``<model>_<Unix time>.json``, numbered where that is taken."""
+    """``<model>_<Unix time>.json``, with a number if that exists."""
     stem = f"{slug(model)}_{int(datetime.fromisoformat(started).timestamp())}"
     number = 1
     while (path := results / f"{stem if number == 1 else f'{stem}-{number}'}.json").exists():

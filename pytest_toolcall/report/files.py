@@ -1,4 +1,4 @@
-"""Where the outputs of a run go, and the one way a report is written to a file."""
+"""Where the outputs of a run go, and the function that writes them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """What outputs know of a session beside its results.
+    """What outputs know of a session besides its results.
 
-    ``directory`` is the run's own, None where nothing is kept. ``options`` holds the output options that were given, by
-    name; paths in it are absolute. Relative paths start from ``invoked_in``, relative node ids from ``root``.
+    ``directory`` is the run's own, None if nothing is kept. ``options`` has the given output options by name; its
+    paths are absolute. Relative paths start from ``invoked_in``, relative node ids from ``root``.
     """
 
     directory: Path | None
@@ -24,13 +24,13 @@ class Destination:
     options: Mapping[str, str]
 
     def file(self, name: str) -> Path:
-        """A file in the run's directory. Only for outputs that are not wanted without one."""
+        """A file in the run's directory. Only for outputs that require one."""
         assert self.directory is not None
         return self.directory / name
 
 
 def write_text(path: Path, text: str, *, encoding: str = "ascii") -> list[str]:
-    """Write a report, replacing the file in one step; returns why it could not be written, in a line."""
+    """Replace a file in one step. Returns a line that says why it could not be written, or nothing."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial")
@@ -42,10 +42,10 @@ def write_text(path: Path, text: str, *, encoding: str = "ascii") -> list[str]:
 
 
 def slug(model: str) -> str:
-    """A model's name as a part of a file name."""
+    """A model's name as part of a file name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.")[:60] or "model"
 
 
 def slug_of_all(models: Sequence[str]) -> str:
-    """The only model's name as a part of a file name, ``multi`` for several."""
+    """The `slug` of a single model, ``multi`` for several."""
     return slug(models[0]) if len(models) == 1 else "multi"

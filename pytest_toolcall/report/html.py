@@ -1,6 +1,6 @@
-"""``report.html``: one page without script, image, font or link, readable in light and dark.
+"""``report.html``: one page without scripts, images, fonts or links, readable in light and dark mode.
 
-Jinja2 escapes every value; a content security policy on the page forbids everything but its own style.
+Jinja2 escapes every value; a content security policy allows only the page's own style.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TEMPLATE = Path(__file__).with_name("run.html.j2")
 
 
 def render_html(report: RunReport, name: str = "") -> str:
-    """The page of a run. Imports jinja2 here, so that nothing pays for it that writes no page."""
+    """The page of a run. Imports jinja2 here, so that only sessions that write a page load it."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -31,5 +31,5 @@ def write_html(report: RunReport, to: Destination) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """Text with its control characters, bidi marks and lone surrogates shown; line breaks stay."""
+    """Text with control characters, bidi marks and lone surrogates made visible; line breaks stay."""
     return "\n".join(printable(line) for line in text.split("\n"))

@@ -1,7 +1,6 @@
-"""Markdown that holds together whatever a model wrote, and ``report.md``.
+"""Markdown that stays intact whatever a model wrote, and ``report.md``.
 
-Text from a model goes into tables and sentences through `inline`, and into blocks through `fenced`; nothing else puts
-it on a page.
+Text from a model reaches a page only through `inline` (tables and sentences) and `fenced` (blocks).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _HELD = {True: "yes", False: "no", None: "not judged"}
 
 
 def inline(text: str, limit: int = 400) -> str:
-    """Text within a line or a cell: no markup, no HTML, no link, no break; control characters are shown."""
+    """Text for a line or a cell: no markup, HTML, links or line breaks; control characters are made visible."""
     shown = printable(text.strip() if len(text) <= limit else f"{text.strip()[:limit]}…")
     shown = "".join(_HTML.get(char, char) for char in shown)
     for link, harmless in _LINKS:
@@ -30,7 +29,7 @@ def inline(text: str, limit: int = 400) -> str:
 
 
 def fenced(text: str) -> str:
-    """Text of several lines as a block that it cannot end: the fence is longer than any run of backticks in it."""
+    """A block of text that cannot close itself: the fence is longer than any run of backticks in the text."""
     shown = "\n".join(printable(line) for line in text.split("\n"))
     longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -38,7 +37,7 @@ def fenced(text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table whose first row is its head. Cells are raw text; short rows are filled up."""
+    """A table; the first row is the header. Cells are raw text; short rows are padded."""
     width = max(len(row) for row in rows)
     lines = ["| " + " | ".join([*map(inline, row), *[""] * (width - len(row))]) + " |" for row in rows]
     return [lines[0], "|" + "---|" * width, *lines[1:]]

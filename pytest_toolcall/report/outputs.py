@@ -1,4 +1,4 @@
-"""Everything a run tells at its end, one row for each output: files, pushes, and sections of the terminal."""
+"""Everything that a run reports at its end, one row for each output: files, pushes, and sections of the terminal."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def _nothing(report: RunReport, to: Destination) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One thing that a run tells.
+    """One thing that a run reports.
 
-    An output with an ``option`` comes about only if that option was given, and only for results that it ``wanted``.
+    If there is an ``option``, it must have been given. ``wanted`` decides from the results and the destination.
     ``check`` raises `UsageError` before the session starts if the output cannot work. ``write`` returns what went
     wrong. ``lines`` are for the terminal and are made before anything is written.
     """
@@ -48,7 +48,7 @@ class Output:
 
 
 def _kept(holds: Callable[[RunReport], object]) -> Callable[[RunReport, Destination], bool]:
-    """Wanted in the directory of a run whose results hold something."""
+    """Wanted if the run is kept and its results hold this."""
     return lambda report, to: to.directory is not None and bool(holds(report))
 
 
@@ -72,19 +72,19 @@ OUTPUTS = (
 
 
 def check_outputs(to: Destination) -> None:
-    """Raise `UsageError` for an output that was asked for and cannot come about."""
+    """Raise `UsageError` for a requested output that cannot work."""
     for output in OUTPUTS:
         if output.asked(to):
             output.check(to)
 
 
 def terminal_lines(report: RunReport, to: Destination) -> list[str]:
-    """What the terminal shows of the results."""
+    """The results as the terminal shows them."""
     return [line for output in _wanted(report, to) for line in output.lines(report, to)]
 
 
 def write_outputs(report: RunReport, to: Destination) -> list[str]:
-    """Write every output that is wanted; returns what went wrong, which costs nothing else."""
+    """Write every wanted output. Returns what went wrong; one failure does not stop the others."""
     return [problem for output in _wanted(report, to) for problem in output.write(report, to)]
 
 

@@ -1,4 +1,4 @@
-"""What performance runs tell: a table in the terminal, ``perf.md`` with charts beside it, gauges for Prometheus."""
+"""Performance runs: a table in the terminal, ``perf.md`` with its charts, gauges for Prometheus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SERVER = ("queue_mean", "prefill_mean", "decode_mean", "ttft_mean")
 
 
 def perf_lines(perf: PerfReport | None) -> list[str]:
-    """The terminal's tables, one for each model: the client's figures, then the server's own beside them."""
+    """The terminal's tables, one for each model: the client's figures, then the server's own."""
     if perf is None:
         return []
     lines: list[str] = []
@@ -32,7 +32,7 @@ def perf_lines(perf: PerfReport | None) -> list[str]:
 
 
 def client_rows(points: Sequence[PointRecord]) -> list[list[str]]:
-    """The cells of the client's table; columns that no point has are left out."""
+    """The cells of the client's table, without empty columns."""
     times = [name for name in _TIMES if any(f"{name}_p50" in point.figures for point in points)]
     shares = [name for name in ("goodput", "called") if any(name in point.figures for point in points)]
     head = ["point", "load", "prompt", *(_TITLES[name] for name in times), "tok/s", "total tok/s", "req/s"]
@@ -67,7 +67,7 @@ def server_rows(points: Sequence[PointRecord]) -> list[list[str]]:
 
 
 def speculation_lines(points: Sequence[PointRecord]) -> list[str]:
-    """Comparisons of speculative decoding, a line each."""
+    """Comparisons of speculative decoding, one a line."""
     lines = []
     for point in points:
         speculation, found = point.speculation, point.figures
@@ -97,7 +97,7 @@ def cost_rows(costs: Sequence[ToolCost]) -> list[list[str]]:
 
 
 def reasoning_lines(perf: PerfReport) -> list[str]:
-    """How much of the output was reasoning, a line for each model."""
+    """How much of the output was reasoning, one line for each model."""
     lines = [
         f"{printable(model)}: {found.reasoning:,} reasoning tokens for {found.answer:,} of answers, "
         f"{found.share * 100:.1f}% of the output of {len(found.cases)} cases"
@@ -107,7 +107,7 @@ def reasoning_lines(perf: PerfReport) -> list[str]:
 
 
 def notes(points: Sequence[PointRecord]) -> list[str]:
-    """What a reader has to know beside the figures."""
+    """What a reader has to know about the figures."""
     lines = [f"{_name(point)}: {line}" for point in points for line in (*point.misses, *point.notes)]
     lines += [
         f"{_name(point)}: {count}x {printable(text)}" for point in points for text, count in point.error_texts.items()
@@ -116,14 +116,14 @@ def notes(points: Sequence[PointRecord]) -> list[str]:
 
 
 def point_lines(point: PointRecord) -> list[str]:
-    """A point that failed: what was wanted and missed, then everything that was measured."""
+    """A failed point: the missed thresholds, then everything that was measured."""
     rows = [[name, f"{value:.6g}"] for name, value in point.figures.items()]
     missed = [printable(line) for line in point.misses]
     return [*missed, "", f"{point.requests} requests, {point.load}, {point.errors} errors", *aligned(rows or [[""]])]
 
 
 def render_perf(report: RunReport, title: str, charts: Sequence[tuple[str, str]], told: str) -> str:
-    """``perf.md``. ``charts`` are titles and file names; ``told`` says why there are none."""
+    """``perf.md``. ``charts`` are titles and file names; ``told`` says why they are missing."""
     perf = report.perf
     if perf is None:
         return ""

@@ -24,8 +24,8 @@ _AXES = {
 def draw(perf: PerfReport) -> list[tuple[str, str, str]]:
     """The charts: their titles, file names and SVG text.
 
-    For each sweep: latency against what it varies, and the empirical distribution of the time to first token. The same
-    figures give the same file.
+    For each sweep: latency over what it varies, and the empirical distribution of the time to first token. The same
+    figures give the same text.
     """
     charts = []
     for sweep in dict.fromkeys(point.sweep for point in perf.points):
@@ -73,7 +73,7 @@ def _ecdf(points: Sequence[PointRecord], title: str) -> Figure:
 
 
 def _styled() -> AbstractContextManager[None]:
-    """The same bytes for the same figures, and names shown letter for letter ($ starts no formula)."""
+    """The same bytes for the same figures, and names taken literally ($ does not start a formula)."""
     return rc_context({"svg.hashsalt": "pytest-toolcall", "text.usetex": False, "text.parse_math": False})
 
 

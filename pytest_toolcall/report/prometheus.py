@@ -1,7 +1,6 @@
 """The figures of a run for Prometheus: as a textfile for the node exporter, or pushed to a pushgateway.
 
-Every name and label is in ``docs/reports.md``. Labels are model, suite and names of metrics, groups and outcomes, never
-a case, so their number is bounded by what people wrote.
+``docs/reports.md`` lists every name and label. Labels never contain case ids, so their number stays small.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ GAUGES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def needs_client(option: str, to: Destination) -> None:
-    """Raise `UsageError` where the library is missing."""
+    """Raise `UsageError` if the library is missing."""
     if importlib.util.find_spec("prometheus_client") is None:
         raise UsageError(
             f"--toolcall-{option} needs prometheus-client; install it with: pip install 'pytest-toolcall[prometheus]'"
@@ -64,7 +63,7 @@ def needs_client(option: str, to: Destination) -> None:
 
 
 def label(text: str) -> str:
-    """A label value: without control characters, at most 80 characters; a cut one keeps a hash, to stay apart."""
+    """A label value: no control characters, at most 80 characters; a shortened one ends with a hash to stay unique."""
     clean = "".join(char for char in text if char.isprintable() and not 0xD800 <= ord(char) <= 0xDFFF)
     if len(clean) <= LONGEST_LABEL:
         return clean
@@ -72,7 +71,7 @@ def label(text: str) -> str:
 
 
 def registry(report: RunReport) -> CollectorRegistry:
-    """A registry of its own for one run, so that nothing of the process's default one is told."""
+    """A separate registry for one run, without the metrics of the process's default one."""
     from prometheus_client import CollectorRegistry, Gauge
 
     found = CollectorRegistry()
@@ -133,9 +132,9 @@ def write_textfile(report: RunReport, to: Destination) -> list[str]:
 
 
 def push(report: RunReport, to: Destination) -> list[str]:
-    """Replace what the pushgateway holds of this job and this instance (the model, or ``multi``); returns why not.
+    """Replace the pushgateway's figures of this job and instance (the model, or ``multi``); returns what went wrong.
 
-    A user and password in the address are sent as basic authentication, and never told.
+    A user and password in the address are sent as basic authentication and never shown.
     """
     from prometheus_client import push_to_gateway
     from prometheus_client.exposition import basic_auth_handler, default_handler

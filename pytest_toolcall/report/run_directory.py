@@ -1,4 +1,4 @@
-"""The directory of a run, and recordings by the names of runs."""
+"""Makes the directory of a run, and finds recordings of earlier runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pytest_toolcall.report.files import slug_of_all
 
 
 def new_run_directory(reports: Path, models: Sequence[str]) -> Path:
-    """A name no other run has: ``<time>-<model>``, several models ``<time>-multi``; time in UTC, to the second.
+    """A new directory ``<time>-<model>``, or ``<time>-multi`` for several models; time in UTC, to the second.
 
-    The directory is made at once, so that two runs that start in the same second do not share it. Where it cannot be
-    made, the name is returned all the same: the first file that is written there tells why.
+    It is created at once, so that two runs that start in the same second do not share it. If that fails, the path is
+    returned anyway: writing the first file reports the reason.
     """
     stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{slug_of_all(models)}"
     for number in range(1, 1000):
@@ -31,7 +31,7 @@ def new_run_directory(reports: Path, models: Sequence[str]) -> Path:
 
 def find_recording(name: str, reports: Path | None, directory: Path) -> Path:
     """The recording that a user names: a run's directory or one file, by path or by the name of a kept run, or
-    ``latest``. A run that was killed has a recording and no run.json. Raises `UsageError` where there is none."""
+    ``latest``. A killed run has a recording but no run.json. Raises `UsageError` if there is none."""
     if name == "latest":
         runs = sorted(path for path in reports.iterdir() if path.is_dir()) if reports and reports.is_dir() else []
         recorded = [path for path in runs if any(path.glob("recording*.jsonl"))]

@@ -1,4 +1,4 @@
-"""``run.json``: the whole of a run as one document.
+"""``run.json``: a whole run as one document.
 
 Schema number 1. The shipped ``run.schema.json`` is generated from the types; regenerate with
 ``python -m pytest_toolcall.report.run_json``.
@@ -25,7 +25,7 @@ SCHEMA_FILE = Path(__file__).with_name("run.schema.json")
 
 
 class RunReport(msgspec.Struct, frozen=True):
-    """One pytest session's results. ``complete`` is false when cases that were selected have no verdict.
+    """One pytest session's results. ``complete`` is false if selected cases have no verdict.
 
     ``started`` is ISO 8601 in UTC; ``wall_s`` runs from the end of collection to the last verdict, on the controller.
     """
@@ -44,14 +44,14 @@ class RunReport(msgspec.Struct, frozen=True):
 
 
 def case_lines(report: RunReport) -> list[str]:
-    """Each case object of the document as one line of ASCII JSON: the lines of ``cases.jsonl``."""
+    """The lines of ``cases.jsonl``: each case as one line of ASCII JSON."""
     return [to_json(case) for case in report.cases]
 
 
 def render(report: RunReport, lines: Sequence[str] | None = None) -> str:
-    """The document as ASCII JSON: the figures indented for people who look into it, the cases one a line.
+    """The document as ASCII JSON: figures indented for human readers, cases one a line.
 
-    ``lines`` are its `case_lines`, where somebody has made them already.
+    Pass ``lines`` if `case_lines` was called already.
     """
     document = msgspec.to_builtins(msgspec.structs.replace(report, cases=[]))
     del document["cases"]
@@ -61,7 +61,7 @@ def render(report: RunReport, lines: Sequence[str] | None = None) -> str:
 
 
 def write_run(report: RunReport, to: Destination) -> list[str]:
-    """Write ``run.json`` and ``cases.jsonl``, and the document once more where ``--toolcall-json`` says."""
+    """Write ``run.json`` and ``cases.jsonl``, and a copy of the document for ``--toolcall-json``."""
     lines = case_lines(report)
     document = render(report, lines)
     problems = []

@@ -1,4 +1,4 @@
-"""Runs on disk: found by name, and read again."""
+"""Finds and reads runs on disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_toolcall.report.run_json import RUN_FILE, SCHEMA, RunReport
 
 
 class RunHead(msgspec.Struct, frozen=True):
-    """What has to be known of a run before it is read whole. Without cases and figures, which are skipped over."""
+    """The parts of a run that are needed before it is read whole; cases and figures are skipped."""
 
     schema: str
     started: str
@@ -24,7 +24,7 @@ class RunHead(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run on disk: its file, when it started, whom it asked."""
+    """A run on disk: its file, when it started, its models and suites."""
 
     path: Path
     started: str
@@ -33,12 +33,12 @@ class StoredRun:
 
     @property
     def name(self) -> str:
-        """The run's directory, or its file where it has no directory of its own."""
+        """The name of the run's directory, or of its file if it has no directory of its own."""
         return self.path.parent.name if self.path.name == RUN_FILE else self.path.stem
 
 
 def stored_runs(files: Iterable[Path]) -> tuple[list[StoredRun], list[str]]:
-    """The runs that stand in ``files``, newest first, and one line for each file that is none."""
+    """The runs in ``files``, newest first, and one line for each file that is not a run."""
     runs, problems = [], []
     for path in sorted(files):
         try:
@@ -51,7 +51,7 @@ def stored_runs(files: Iterable[Path]) -> tuple[list[StoredRun], list[str]]:
 
 
 def runs_under(reports: Path) -> tuple[list[StoredRun], list[str]]:
-    """The runs kept in a reports directory, newest first, and what is broken there."""
+    """The runs in a reports directory, newest first, and one line for each broken one."""
     return stored_runs(reports.glob(f"*/{RUN_FILE}"))
 
 
@@ -60,7 +60,7 @@ def _head(data: bytes) -> RunHead:
         head = msgspec.json.decode(data, type=RunHead)
     except msgspec.ValidationError:
         raise
-    except msgspec.DecodeError:  # lone surrogates, which only the standard library lets through
+    except msgspec.DecodeError:  # lone surrogates, which only the standard library accepts
         whole = json.loads(data)
         if not isinstance(whole, dict) or not isinstance(whole.get("models"), dict):
             raise ValueError("no models in it") from None
@@ -75,7 +75,7 @@ def _head(data: bytes) -> RunHead:
 
 
 def read_run(path: Path) -> RunReport:
-    """A run whole. Raises `UsageError` with the reason where it cannot be read."""
+    """The whole run. Raises `UsageError` with the reason if it cannot be read."""
     try:
         return msgspec.convert(json.loads(path.read_bytes()), RunReport)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
@@ -83,10 +83,10 @@ def read_run(path: Path) -> RunReport:
 
 
 def find_run(name: str, *, reports: Path | None, directory: Path, models: Sequence[str]) -> Path | None:
-    """The ``run.json`` that RUN means: a file, a directory, the name of a kept run, or ``latest``.
+    """The ``run.json`` that ``name`` refers to: a file, a directory, the name of a kept run, or ``latest``.
 
-    ``latest`` is the newest kept run that asked one of ``models``, None where there is none yet. A relative path starts
-    from ``directory``. Raises `UsageError` where RUN is nothing that is there.
+    ``latest`` is the newest kept run with one of ``models``, None if there is none yet. A relative path starts from
+    ``directory``. Raises `UsageError` if nothing is found.
     """
     if name == "latest":
         runs, _ = runs_under(reports) if reports is not None else ([], [])
@@ -97,8 +97,8 @@ def find_run(name: str, *, reports: Path | None, directory: Path, models: Sequen
             return place
         if (place / RUN_FILE).is_file():
             return place / RUN_FILE
-    looked = "" if reports is None else f", nor is it a run in {reports}"
-    raise UsageError(f"no run {name!r}: it is no directory with a {RUN_FILE}, no such file{looked}")
+    looked = "" if reports is None else f", and not a run in {reports}"
+    raise UsageError(f"no run {name!r}: not a file, not a directory with a {RUN_FILE}{looked}")
 
 
 def _why(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The same cases asked plain and with streaming: where the two verdicts differ."""
+"""Cases asked with and without streaming: where the two verdicts differ."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pytest_toolcall.score.record import CaseRecord
 def stream_lines(records: Sequence[CaseRecord], models: Sequence[str]) -> list[str]:
     """For each model asked both ways, the cases whose verdicts differ, one a line.
 
-    A difference is another outcome, or the same failure for another reason. A model that answers by chance differs
-    now and then without any fault of its endpoint; several trials tell the two apart.
+    A difference is another outcome or another reason for failing. Sampling alone causes some differences; run several
+    trials to tell those from a fault of the endpoint.
     """
     lines = []
     for model in models:

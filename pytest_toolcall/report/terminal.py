@@ -1,4 +1,4 @@
-"""The metric table at the end of a session, and the side-by-side of a failed case. Plain text, safe to print."""
+"""The metric table at the end of a session, and expected beside actual for a failed case. Plain text, safe to print."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _NOTHING = Rate(0, 0, None)
 
 
 def printable(text: str) -> str:
-    """Text from a model made safe for a terminal: control characters, escapes and bidi marks shown, not sent.
+    """Text from a model made safe for a terminal: control characters, escapes and bidi marks are made visible.
 
-    Lone surrogates are shown as well; writing one to a UTF-8 stream would raise.
+    So are lone surrogates, since writing one to a UTF-8 stream would raise.
     """
     return "".join(
         char if char.isprintable() and not 0xD800 <= ord(char) <= 0xDFFF else _escaped(char) for char in text
@@ -36,7 +36,7 @@ def percent(value: Rate) -> str:
 
 
 def metric_table(models: dict[str, ModelSummary]) -> list[str]:
-    """Models side by side, and what a reader has to know beside the figures."""
+    """Models side by side, followed by notes."""
     return aligned(metric_rows(models)) + notes(models)
 
 
@@ -67,7 +67,7 @@ def metric_rows(models: dict[str, ModelSummary]) -> list[list[str]]:
 
 
 def _trial_rows(summaries: Sequence[ModelSummary]) -> list[list[str]]:
-    """Mean score, pass@k and pass^k, where some case was tried more than once."""
+    """Mean score, pass@k and pass^k, if any case was tried more than once."""
     tried = list(dict.fromkeys(k for summary in summaries for k in summary.pass_at_k))
     if not tried:
         return []
@@ -78,7 +78,7 @@ def _trial_rows(summaries: Sequence[ModelSummary]) -> list[list[str]]:
 
 
 def _composite_rows(summaries: Sequence[ModelSummary]) -> list[list[str]]:
-    """The composite and its components; a component that the suite does not measure is a dash, never a zero."""
+    """The composite and its components; a component that was not measured is a dash, never a zero."""
     rows = [["Composite (0 to 1)", *(_score(s.composite.score if s.composite else None) for s in summaries)]]
     names = next(list(s.composite.components) for s in summaries if s.composite is not None)
     for name in names:
@@ -133,7 +133,7 @@ def _judge(summary: ModelSummary) -> str:
 
 
 def notes(models: dict[str, ModelSummary]) -> list[str]:
-    """What stands below the table, a line each."""
+    """The notes below the table, one a line."""
     lines = []
     for name, summary in models.items():
         shown = printable(name)
@@ -147,20 +147,21 @@ def notes(models: dict[str, ModelSummary]) -> list[str]:
             listed = ", ".join(f"{printable(key)} {count}" for key, count in summary.served_models.items())
             lines.append(f"{shown}: answered by: {listed}")
         if summary.trials_never_differed:
-            lines.append(f"{shown}: trials never differed: all trials of a case gave the same answers, one would do")
+            why = "all trials of a case gave the same answers, a single trial would be enough"
+            lines.append(f"{shown}: trials never differed: {why}")
     return lines
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table as lines, its columns as wide as they have to be."""
+    """A table as lines with aligned columns."""
     columns = max(len(row) for row in rows)
     widths = [max((len(row[column]) for row in rows if column < len(row)), default=0) for column in range(columns)]
     return ["  ".join(cell.ljust(widths[number]) for number, cell in enumerate(row)).rstrip() for row in rows]
 
 
 def step_report(number: int, of: int, step: StepVerdict) -> list[str]:
-    """A failed step: what was expected beside what came, argument by argument. A free run has no number of steps
-    (``of`` 0): its responses are counted."""
+    """A failed step: expected beside actual, argument by argument. A free run has no fixed number of steps (``of`` 0),
+    so its responses are numbered."""
     place = f"step {number} of {of}" if of else f"response {number}"
     lines = [f"{place}: {printable(step.reason)}"]
     if step.failure_mode:
@@ -178,7 +179,7 @@ def step_report(number: int, of: int, step: StepVerdict) -> list[str]:
 
 
 def comparison_rows(step: StepVerdict | StepRecord) -> list[list[str]]:
-    """Cells of the side-by-side: a mark, what was expected, what came."""
+    """The cells of that table: a mark, expected, actual."""
     rows: list[list[str]] = [["", "expected", "actual"]]
     matched = set()
     for pair in step.comparison:

@@ -1,1 +1,1 @@
-"""How good: pure functions from case records to metrics; no I/O."""
+"""Scores: pure functions from case records to metrics; no I/O."""

@@ -1,7 +1,7 @@
 """BFCL's categories and the groupings of its leaderboard, from case records.
 
-The groupings are those of BFCL v4's own score table. What it makes of categories that are not read here (Java,
-JavaScript, several turns, agents) is missing, so there is no overall score, and each aggregate says what it is made of.
+The groupings are those of BFCL v4's own score table. Categories that this package does not read (Java, JavaScript,
+multi-turn, agentic) are missing, so there is no overall score, and each aggregate lists the categories it covers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A case of which the native rules and BFCL's say different things."""
+    """A case on which the native rules and BFCL's disagree."""
 
     case: str
     model: str
@@ -57,7 +57,7 @@ def is_bfcl(record: CaseRecord) -> bool:
 
 
 def accuracies(records: Iterable[CaseRecord]) -> dict[str, Rate]:
-    """Share of passed trials in each category that was run, in the leaderboard's order. Errored ones are left out."""
+    """Share of passed trials in each category that was run, in the leaderboard's order, without errored trials."""
     tally: dict[str, list[int]] = {}
     for record in records:
         for trial in record.scored_trials if is_bfcl(record) else ():
@@ -68,7 +68,7 @@ def accuracies(records: Iterable[CaseRecord]) -> dict[str, Rate]:
 
 
 def aggregates(categories: Mapping[str, Rate]) -> list[Aggregate]:
-    """Every grouping of which at least one category was run."""
+    """Every grouping with at least one category that was run."""
     result = []
     for grouping in GROUPINGS:
         known = [categories[name] for name in grouping.categories if name in categories]
@@ -86,7 +86,7 @@ def aggregates(categories: Mapping[str, Rate]) -> list[Aggregate]:
 
 
 def differences(records: Sequence[CaseRecord]) -> list[Difference]:
-    """Cases judged strictly of which BFCL's own rules say otherwise. ``why`` is the reason of the rules that refuse."""
+    """Strictly judged cases on which BFCL's own rules disagree. ``why`` is the reason of the rules that fail it."""
     return [
         Difference(record.id, record.model, step.passed, step.dissent if step.passed else step.reason)
         for record in records

@@ -1,4 +1,4 @@
-"""One model's results held against earlier ones, case by case."""
+"""One model's results compared with earlier ones, case by case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A figure then and now, over the cases that both runs scored.
+    """A figure in both runs, over the cases that both scored.
 
     ``up`` and ``down`` count the cases whose own figure rose and fell, ``p`` is `mcnemar` of the two; None where no
     case has the figure in both runs.
@@ -33,7 +33,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A case that passed and fails now (``reason`` says why), or the other way round."""
+    """A case that passed before and fails now (``reason`` says why), or the reverse."""
 
     suite: str
     case: str
@@ -43,7 +43,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``different`` holds suites whose versions differ, with both versions: nothing of them is compared."""
+    """``different`` lists suites whose versions differ, with both versions. Their cases are not compared."""
 
     paired: int
     changes: tuple[Change, ...]
@@ -55,11 +55,11 @@ class Comparison:
 
 
 def mcnemar(up: int, down: int) -> float:
-    """The two-sided p-value of the exact McNemar test: of the cases that changed, each direction is as likely.
+    """The two-sided p-value of the exact McNemar test; its null hypothesis is that both directions are equally likely.
 
     ``2 * P(X <= min(up, down))`` for X binomial with n = up + down and one half, at most 1 (Q. McNemar, Psychometrika
-    12, 1947, in the exact form of A. Agresti, Categorical Data Analysis, 2nd ed., 2002, 10.1.4). On figures that are no
-    0 or 1, as shares over several trials, the same sum is the sign test.
+    12, 1947, in the exact form of A. Agresti, Categorical Data Analysis, 2nd ed., 2002, 10.1.4). For figures
+    other than 0 and 1, such as shares over several trials, the same sum is the sign test.
     """
     changed = up + down
     tail: int = sum(comb(changed, count) for count in range(min(up, down) + 1))
@@ -68,7 +68,7 @@ def mcnemar(up: int, down: int) -> float:
 
 
 def compare(old: Sequence[CaseRecord], new: Sequence[CaseRecord]) -> Comparison:
-    """Two results over the same suites, of one model or of two. Suites whose versions differ are left out and named."""
+    """Compare two results over the same suites, of one model or of two. Suites whose versions differ are only named."""
     then, now = _versions(old), _versions(new)
     different = sorted((suite, then[suite], now[suite]) for suite in then if now.get(suite, then[suite]) != then[suite])
     apart = {suite for suite, _, _ in different}

@@ -1,7 +1,7 @@
 """The composite of tasks: six components, a weighted mean from 0 to 1 over what was measured.
 
-The second seed adds up what its categories hold and scores a missing one 0; that figure is kept beside ours as
-``score_missing_as_zero``. "Not measured" means that the suite holds no such task, so a score names what it leaves out.
+A component is not measured when the suite has no task for it; it is then left out of the mean and named.
+``score_missing_as_zero`` is the same mean with 0 for each missing component.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pytest_toolcall.score.record import CaseRecord, TrialRecord
 
 
 class Component(msgspec.Struct, frozen=True):
-    """``value`` is null where the suite holds no such task; it is the mean over ``total`` trials."""
+    """``value`` is the mean over ``total`` trials, null if the suite has no such task."""
 
     value: float | None
     weight: float
@@ -24,7 +24,7 @@ class Component(msgspec.Struct, frozen=True):
 
 
 class Composite(msgspec.Struct, frozen=True):
-    """``score`` is the weighted mean over the measured components, null where none was."""
+    """``score`` is the weighted mean over the measured components, null if none was measured."""
 
     score: float | None
     score_missing_as_zero: float
@@ -53,11 +53,11 @@ _COMPONENTS: Mapping[str, tuple[Callable[[CaseRecord], bool], Value]] = MappingP
         "refusal": (lambda record: record.strategy == "no_tool", _passed),
     }
 )
-"""Which tasks a component looks at, and what one trial of them is worth."""
+"""Which tasks a component covers, and the value of one trial."""
 
 
 def composite(scored: Sequence[CaseRecord]) -> Composite | None:
-    """The composite over scored tasks; None where a run holds no tasks."""
+    """The composite over scored tasks; None if the run has no tasks."""
     tasks = [record for record in scored if record.kind == "task"]
     if not tasks:
         return None

@@ -1,4 +1,4 @@
-"""Gates: conditions on a run's figures that CI can hold a model to."""
+"""Gates: conditions on a run's figures, for CI."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIGURES = ("latency_p50", "latency_p95", "cost_per_100_cases", "errored")
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One condition, as in ``overall>=0.9``."""
+    """One condition, such as ``overall>=0.9``."""
 
     text: str
     figure: str
@@ -34,7 +34,7 @@ class Gate:
     bound: float
 
     def problem(self, summary: ModelSummary) -> str:
-        """Why the gate does not hold; empty when it does. A figure that was not measured fails the gate."""
+        """Why the gate fails, empty if it holds. A figure that was not measured fails the gate."""
         value = _value(self.figure, summary)
         if value is None:
             return f"{self.text}: {self.figure} was not measured"

@@ -1,4 +1,4 @@
-"""Intervals of shares and means, for units that are independent and for units that come in clusters."""
+"""Confidence intervals of shares and means, for independent and for clustered units."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 _Z95 = 1.959963984540054
 
 Cluster = tuple[float, int]
-"""What one case adds: the sum over its units, and how many units it has."""
+"""What one case contributes: the sum over its units, and their number."""
 
 
 def wilson(hits: int, total: int) -> tuple[float, float]:
@@ -25,17 +25,17 @@ def _wilson(share: float, total: float) -> tuple[float, float]:
 
 
 def clustered(clusters: Sequence[Cluster]) -> tuple[float, float]:
-    """The 95% interval of a share whose units come in clusters, the trials of a case for example.
+    """The 95% interval of a share whose units are clustered, such as the trials of a case.
 
     Wilson's interval on the effective sample size n / deff. The design effect deff is the cluster-robust variance of
     the share, ``sum((h_i - p n_i)^2) / n^2`` over m clusters (after W. G. Cochran, Sampling Techniques, 3rd ed., 1977,
     11.12), over that of n independent units. Since that variance is itself estimated from m clusters, the effective
     size is shrunk by ``(z / t)^2`` with Student's t on m - 1 degrees of freedom (E. L. Korn and B. I. Graubard, Survey
-    Methodology 24, 1998); with the factor m / (m - 1) on top the interval would cover more than 95% in simulations. It
-    is never above n. Where all units came out the same, or there is one cluster only, nothing is known of the variance
-    within the whole, and each cluster counts as one unit.
+    Methodology 24, 1998); adding the factor m / (m - 1) makes the interval too wide in simulations. It is
+    never above n. If all units have the same value, or if there is only one cluster, the variance is unknown and each
+    cluster counts as one unit.
 
-    One unit in each cluster gives `wilson` itself. Needs at least one unit.
+    With one unit per cluster this equals `wilson`. Needs at least one unit.
     """
     real = [(hits, size) for hits, size in clusters if size]
     hits, total = sum(one[0] for one in real), sum(one[1] for one in real)
@@ -52,9 +52,9 @@ def clustered(clusters: Sequence[Cluster]) -> tuple[float, float]:
 
 
 def clustered_mean(clusters: Sequence[Cluster]) -> tuple[float, float] | None:
-    """The 95% interval of a mean of values in 0 to 1 that come in clusters: Student's t on the cluster-robust variance.
+    """The 95% interval of a mean of clustered values from 0 to 1: Student's t on the cluster-robust variance.
 
-    None where one cluster leaves nothing to estimate from.
+    None if there is only one cluster, since its variance cannot be estimated.
     """
     real = [(value, size) for value, size in clusters if size]
     if len(real) < 2:
@@ -69,8 +69,8 @@ def clustered_mean(clusters: Sequence[Cluster]) -> tuple[float, float] | None:
 def student95(freedom: int) -> float:
     """The two-sided 95% point of Student's t.
 
-    Exact for 1 and 2 degrees of freedom, beyond by the expansion of Abramowitz and Stegun, 26.7.5 (right to 0.005 at 3
-    and to 0.0001 from 8 on).
+    Exact for 1 and 2 degrees of freedom, otherwise the expansion in Abramowitz and Stegun, 26.7.5 (error at most 0.005
+    for 3 and 0.0001 from 8 on).
     """
     if freedom == 1:
         return math.tan(math.pi * 0.475)

@@ -1,7 +1,7 @@
 """Statistics of measured requests: pure functions from samples to figures.
 
 Times are seconds, rates are per second, shares are 0 to 1. The figures and what they mean are named in
-`pytest_toolcall.core.perf`. A figure that nothing was measured for is left out, never zero.
+`pytest_toolcall.core.perf`. A figure without measurements is left out, never zero.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pytest_toolcall.core.perf import Measurement, Point, Sample, Scrape, Threshold
 
 MAX_ERROR_SHARE = 0.1
-"""A point with more errors than this fails, unless it has a threshold on ``error_share`` of its own."""
+"""A point with more errors fails, unless it has its own threshold on ``error_share``."""
 _RESAMPLES = 2000
 
 _TIMES: Mapping[str, Callable[[Sample], float | None]] = {
@@ -37,7 +37,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def spread(name: str, values: Sequence[float]) -> dict[str, float]:
-    """``name_mean``, ``name_p50``, ``name_p95`` and ``name_p99``; nothing of nothing."""
+    """``name_mean``, ``name_p50``, ``name_p95`` and ``name_p99``; empty without values."""
     if not values:
         return {}
     return {
@@ -49,7 +49,7 @@ def spread(name: str, values: Sequence[float]) -> dict[str, float]:
 
 
 def figures(measurement: Measurement, point: Point) -> dict[str, float]:
-    """Every figure of one point that was measured. Errors count in ``error_share``, ``goodput`` and wall time."""
+    """Every measured figure of one point. Errors count in ``error_share``, ``goodput`` and wall time."""
     samples = measurement.samples
     answered = [sample for sample in samples if not sample.error]
     found: dict[str, float] = {}
@@ -79,7 +79,7 @@ def _rates(measurement: Measurement, point: Point) -> dict[str, float]:
     if not samples:
         return {}
     answered = [sample for sample in samples if not sample.error]
-    # A comparison asks two endpoints in turns, so its wall time says nothing of one of them.
+    # A comparison alternates between two endpoints, so its wall time belongs to neither of them.
     wall = 0.0 if point.dimension == "compare" else sum(map(wall_s, measurement.repeats))
     found = {"error_share": 1 - len(answered) / len(samples)}
     if speeds := known(map(decode_speed, answered)):
@@ -108,14 +108,14 @@ def wall_s(samples: Sequence[Sample]) -> float:
 
 
 def decode_speed(sample: Sample) -> float | None:
-    """Output tokens per second after the first; None where tokens or times are not known."""
+    """Output tokens per second after the first; None if tokens or times are unknown."""
     tpot = sample.tpot_s
     return 1 / tpot if tpot else None
 
 
 def is_good(sample: Sample, conditions: Sequence[Threshold]) -> bool:
-    """Whether one request meets every condition; ``itl`` is held against the request's longest gap. A time that the
-    request does not have does not meet it."""
+    """Whether one request meets every condition; ``itl`` applies to the request's longest gap. A missing time fails its
+    condition."""
     for condition in conditions:
         value = max(sample.gaps_s, default=None) if condition.figure == "itl" else _TIMES[condition.figure](sample)
         if value is None or not condition.holds(value):
@@ -124,7 +124,7 @@ def is_good(sample: Sample, conditions: Sequence[Threshold]) -> bool:
 
 
 def misses(point: Point, found: Mapping[str, float], *, max_errors: float = MAX_ERROR_SHARE) -> list[str]:
-    """What does not hold, a line each: what was measured and what was wanted."""
+    """Each threshold that was missed, one a line: what was measured and what was wanted."""
     lines = []
     for threshold in point.thresholds:
         value = found.get(threshold.figure)
@@ -141,11 +141,11 @@ def misses(point: Point, found: Mapping[str, float], *, max_errors: float = MAX_
 def ratio_of_speeds(
     base: Sequence[Sample], spec: Sequence[Sample], *, seed: int = 0
 ) -> tuple[float, float, float, int] | None:
-    """Decode speed of ``spec`` over that of ``base``, its 95% interval, and the pairs it stands on.
+    """Decode speed of ``spec`` divided by that of ``base``, its 95% interval, and the number of pairs.
 
-    A pair is one prompt that both answered. Each side's speed is all its tokens after the first over all its decode
-    time, so a long answer weighs as much as it took. The interval is a percentile bootstrap over pairs (B. Efron and
-    R. Tibshirani, An Introduction to the Bootstrap, 1993, 13.3), seeded. None where no pair can be told.
+    A pair is one prompt that both answered. Each side's speed is all its tokens after the first divided by all its
+    decode time, so long answers weigh more. The interval is a percentile bootstrap over pairs (B. Efron and
+    R. Tibshirani, An Introduction to the Bootstrap, 1993, 13.3), seeded. None without pairs.
     """
     pairs = [
         (one[0], one[1], two[0], two[1])
@@ -160,7 +160,7 @@ def ratio_of_speeds(
 
 
 def _decoded(sample: Sample) -> tuple[int, float] | None:
-    """Tokens after the first, and the seconds they took."""
+    """Tokens after the first, and their seconds."""
     if sample.error or not sample.tpot_s or sample.output_tokens is None:
         return None
     tokens = sample.output_tokens - 1
@@ -174,16 +174,16 @@ def _ratio(pairs: Sequence[tuple[int, float, int, float]]) -> float:
 
 
 def same_output(base: Sequence[Sample], spec: Sequence[Sample]) -> float | None:
-    """The share of prompts that both answered alike, text and calls, of those that both answered."""
+    """Of the prompts that both answered, the share with the same text and calls."""
     both = [(one, two) for one, two in zip(base, spec, strict=True) if not one.error and not two.error]
     return sum(one.output == two.output for one, two in both) / len(both) if both else None
 
 
 def server_figures(before: Scrape | None, during: Sequence[Scrape], after: Scrape | None) -> dict[str, float]:
-    """What the server says of the time between two scrapes.
+    """The server's own figures for the time between two scrapes.
 
     ``queue_mean``, ``prefill_mean``, ``decode_mean`` and ``ttft_mean`` are seconds per request; ``running_max``,
-    ``waiting_max`` and ``kv_cache_max`` (a share) the largest value that was seen; ``cache_hit_share`` the share of
+    ``waiting_max`` and ``kv_cache_max`` (a share) the largest value seen; ``cache_hit_share`` the share of
     prompt tokens found in the prefix cache; ``acceptance_length`` and ``acceptance_rate`` as in `FIGURES`.
     """
     if before is None:

@@ -1,8 +1,8 @@
 """The metrics: one function each, from one scored trial of one case to (hits, total).
 
-Definitions: the published suite's page, "The metrics"; each formula stands in ``docs/metrics.md``. To add one, write a
-function here and register it with `metric`. Errored trials never get here; ``total`` 0 means that the metric does not
-apply. xfail changes pytest's outcome, never a metric.
+``docs/metrics.md`` has the formulas and their source. To add a metric, write a function here and register it with
+`metric`. Errored trials are never counted; ``total`` 0 means that the metric does not apply. xfail changes pytest's
+outcome, never a metric.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Measure = Callable[[CaseRecord, TrialRecord], Share]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """``title`` is the name in tables; ``lower_is_better`` turns the reading round."""
+    """``title`` is the name in tables."""
 
     name: str
     title: str
@@ -46,7 +46,7 @@ NOT_APPLICABLE: Share = (0, 0)
 
 
 def _step(trial: TrialRecord, position: int) -> StepRecord | None:
-    """The step at a position, None when the trial never got there."""
+    """The step at a position, None if the trial did not reach it."""
     return trial.steps[position] if position < len(trial.steps) else None
 
 

@@ -1,6 +1,6 @@
-"""What is kept of performance runs: the ``perf`` section of ``run.json``, and the record that travels on reports.
+"""Results of performance runs: the ``perf`` section of ``run.json``, and the record that travels on pytest's reports.
 
-Seconds, per second, shares of 1. Nothing of it enters a metric of cases.
+Units are seconds, per second, and shares of 1. None of it counts in the metrics of cases.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class ScrapeRecord(msgspec.Struct, frozen=True):
 
 
 class ServerRecord(msgspec.Struct, frozen=True):
-    """What ``/metrics`` said: figures over the point, and the scrapes they come from."""
+    """Figures from ``/metrics`` over the point, and the scrapes they come from."""
 
     figures: dict[str, float]
     scrapes: list[ScrapeRecord] = []
 
 
 class SpeculationRecord(msgspec.Struct, frozen=True):
-    """Speculative decoding against its baseline. ``speedup`` is the ratio of decode speeds with its 95% bootstrap
-    interval over ``pairs`` prompts; ``same_output`` the share that both answered alike."""
+    """Speculative decoding compared with its baseline. ``speedup`` is the ratio of decode speeds with its 95% bootstrap
+    interval over ``pairs`` prompts; ``same_output`` the share of prompts with the same output."""
 
     base: str
     speculative: str = msgspec.field(name="spec")
@@ -53,8 +53,8 @@ class SpeculationRecord(msgspec.Struct, frozen=True):
 class PointRecord(msgspec.Struct, frozen=True):
     """One point with one model.
 
-    ``figures`` by the names of ``docs/perf.md``; one that was not measured is left out. ``ttft_s`` are the times to the
-    first content of all answered requests, ascending; ``ttft_p50_by_repeat`` shows how steady the repeats were.
+    ``figures`` have the names in ``docs/perf.md``; those that were not measured are left out. ``ttft_s`` are the times
+    to first content of all answered requests, ascending; ``ttft_p50_by_repeat`` shows how stable the repeats were.
     """
 
     nodeid: str
@@ -79,8 +79,8 @@ class PointRecord(msgspec.Struct, frozen=True):
 
 
 class ToolCost(msgspec.Struct, frozen=True):
-    """What offering so many tools adds to the same request without any: prompt tokens, and seconds to the first
-    content (medians); null where one side was not measured."""
+    """What this number of tools adds to a request: prompt tokens, and seconds to first content (medians). Null if
+    either side was not measured."""
 
     model: str
     sweep: str
@@ -91,7 +91,7 @@ class ToolCost(msgspec.Struct, frozen=True):
 
 
 class ReasoningRecord(msgspec.Struct, frozen=True):
-    """Reasoning tokens against answer tokens (output without reasoning) of one model's cases; each has the pair."""
+    """Reasoning tokens and answer tokens (output without reasoning) of one model, in total and for each case."""
 
     reasoning: int
     answer: int
@@ -116,7 +116,7 @@ def point_record(
     max_errors: float,
     speculation: SpeculationRecord | None = None,
 ) -> PointRecord:
-    """The record of a point. All requests in error make it errored: nothing was measured."""
+    """The record of a point. If every request failed, nothing was measured and the point is errored."""
     found = figures(measurement, point)
     server = server_figures(measurement.before, measurement.during, measurement.after)
     found |= {name: value for name, value in server.items() if name.startswith("acceptance_")}
@@ -183,14 +183,14 @@ def speculation_record(
 
 
 def errored_point(point: Point, reason: str, *, nodeid: str, model: str) -> PointRecord:
-    """The record of a point that could not be measured at all."""
+    """The record of a point that could not be measured."""
     return PointRecord(
         nodeid, model, point.sweep, point.dimension, point.value, "errored", load_text(point), 0, 0, {}, reason=reason
     )
 
 
 def load_text(point: Point) -> str:
-    """The load in a few words, as in ``closed loop, 8 in flight``."""
+    """The load in a few words, such as ``closed loop, 8 in flight``."""
     if point.open_loop:
         return f"open loop, {point.arrivals}, {point.rate:g}/s"
     return f"closed loop, {point.concurrency} in flight"
@@ -206,7 +206,7 @@ def _server(measurement: Measurement, found: dict[str, float]) -> ServerRecord |
 
 
 def perf_report(points: Sequence[PointRecord], cases: Sequence[CaseRecord]) -> PerfReport | None:
-    """The section; None where nothing was measured and no model said that it reasoned."""
+    """The section; None if nothing was measured and no model reported reasoning tokens."""
     reasoning = {
         model: record
         for model in dict.fromkeys([*(point.model for point in points), *(case.model for case in cases)])
@@ -218,7 +218,7 @@ def perf_report(points: Sequence[PointRecord], cases: Sequence[CaseRecord]) -> P
 
 
 def tool_costs(points: Sequence[PointRecord]) -> list[ToolCost]:
-    """What tools add, against the point of the same sweep and model with the fewest tools."""
+    """What tools add, compared with the point of the same sweep and model that has the fewest tools."""
     costs = []
     groups: dict[tuple[str, str], list[PointRecord]] = {}
     for point in points:
@@ -250,7 +250,7 @@ def _added(point: PointRecord, least: PointRecord, name: str) -> float | None:
 
 
 def _reasoning(model: str, cases: Sequence[CaseRecord]) -> ReasoningRecord | None:
-    """Over the cases of a model whose calls say how much of their output was reasoning."""
+    """Over a model's cases whose calls report reasoning tokens."""
     per_case: dict[str, list[int]] = {}
     for case in cases:
         if case.model != model:
@@ -273,7 +273,7 @@ def _reasoning(model: str, cases: Sequence[CaseRecord]) -> ReasoningRecord | Non
 
 
 def errored_lines(points: Sequence[PointRecord]) -> list[str]:
-    """Points that measured nothing, a line each: they make a session fail, since nothing else would."""
+    """Points that measured nothing, one a line. They fail the session, since errored items alone do not."""
     return [
         f"{point.model}: {point.sweep}[{point.value}] measured nothing: {point.reason}"
         for point in points

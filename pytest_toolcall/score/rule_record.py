@@ -1,4 +1,4 @@
-"""What is kept of conformance runs: the ``spec`` section of ``run.json``, and the record that travels on reports."""
+"""Results of conformance runs: the ``spec`` section of ``run.json``, and the record on pytest's reports."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pytest_toolcall.core.jsontext import dumps
 
 
 class RuleRecord(msgspec.Struct, frozen=True):
-    """One item with one model. ``broken`` is the rule that is blamed, ``evidence`` the bytes that broke it; ``says``,
-    ``section`` and ``hint`` are those of the blamed rule, else of the item's own."""
+    """One item with one model. ``broken`` is the broken rule, ``evidence`` the bytes that broke it; ``says``,
+    ``section`` and ``hint`` belong to the broken rule, or to the item's own if none is broken."""
 
     nodeid: str
     model: str
@@ -33,7 +33,7 @@ class RuleRecord(msgspec.Struct, frozen=True):
 
 
 class ConformanceCounts(msgspec.Struct, frozen=True):
-    """Items by what they came to."""
+    """Items by outcome."""
 
     items: int = 0
     passed: int = 0
@@ -93,7 +93,7 @@ def rule_record(item: Rule, verdict: RuleVerdict, *, nodeid: str, model: str) ->
 
 
 def conformance_report(records: Sequence[RuleRecord]) -> ConformanceReport | None:
-    """The section; None where no item ran."""
+    """The section; None if no item ran."""
     if not records:
         return None
     ordered = sorted(records, key=lambda record: record.nodeid)
@@ -134,7 +134,7 @@ def _broken(wire: WireName, rule: str, mine: Sequence[RuleRecord]) -> BrokenRule
 
 
 def conformance_problems(report: ConformanceReport | None, limit: float) -> list[str]:
-    """What makes a session fail beside broken rules: an endpoint that let nothing, or too little, be seen."""
+    """What fails a session besides broken rules: an endpoint where no rule, or too few rules, could be checked."""
     problems = []
     for model, found in report.models.items() if report is not None else ():
         counts = found.counts

@@ -16,7 +16,7 @@ from pytest_toolcall.score.trials import never_differed, over_cases, pass_at_k, 
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """A share with its 95% Wilson interval, clustered by case; ``rate`` is null where nothing applied."""
+    """A share with its 95% Wilson interval, clustered by case; ``rate`` is null if nothing applied."""
 
     hits: int
     total: int
@@ -26,7 +26,7 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class Latency(msgspec.Struct, frozen=True):
-    """Seconds over every answered API call, those of errored cases included."""
+    """Seconds over every answered API call, including those of errored cases."""
 
     p50: float | None
     p95: float | None
@@ -34,7 +34,7 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """Sums over every answered API call; null where no call said."""
+    """Sums over every answered API call; null if no call reported any."""
 
     input: int | None
     output: int | None
@@ -48,7 +48,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class Mean(msgspec.Struct, frozen=True):
-    """A mean over scored trials with its 95% interval, clustered by case; null where nothing was scored."""
+    """A mean over scored trials with its 95% interval, clustered by case; null if nothing was scored."""
 
     mean: float | None
     trials: int
@@ -57,7 +57,7 @@ class Mean(msgspec.Struct, frozen=True):
 
 
 class Judge(msgspec.Struct, frozen=True):
-    """What the judge model was asked, counted and priced apart from the tested model; null cost as in `Cost`."""
+    """Calls of the judge model, counted and priced apart from the tested model; null cost as in `Cost`."""
 
     calls: int
     tokens: Tokens
@@ -80,11 +80,11 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class ModelSummary(msgspec.Struct, frozen=True):
-    """Everything that a table says of one model.
+    """All figures of one model.
 
     ``pass_rate`` is passed trials over scored trials, ``mean_score`` the mean of their scores. ``pass_at_k`` and
     ``pass_hat_k`` map k to its value and are empty unless some case was tried more than once.
-    ``trials_never_differed``: the trials of every case gave the same answers, so that they say no more than one would.
+    ``trials_never_differed``: all trials of every case gave the same answers, so a single trial would be enough.
     """
 
     simulated: bool
@@ -110,12 +110,12 @@ class ModelSummary(msgspec.Struct, frozen=True):
 
 
 def rate(hits: int, total: int) -> Rate:
-    """The share of units that are independent of each other."""
+    """The share of independent units."""
     return share([(1, 1)] * hits + [(0, 1)] * (total - hits))
 
 
 def share(clusters: Sequence[tuple[int, int]]) -> Rate:
-    """The share over units that come in clusters: hits and units of each case."""
+    """The share over clustered units: hits and units of each case."""
     hits, total = sum(hits for hits, _ in clusters), sum(size for _, size in clusters)
     if total == 0:
         return Rate(0, 0, None)
@@ -124,7 +124,7 @@ def share(clusters: Sequence[tuple[int, int]]) -> Rate:
 
 
 def summarise(records: Sequence[CaseRecord], *, simulated: bool = False) -> ModelSummary:
-    """The figures of one model. Errored cases are left out of every rate; their API calls stay in cost and latency."""
+    """The figures of one model. Errored cases count in no rate, but their API calls count in cost and latency."""
     scored = [record for record in records if not record.errored]
     api_calls = [call for record in records for trial in record.trials for call in trial.api_calls]
     latencies = [call.latency_s for call in api_calls]
@@ -219,7 +219,7 @@ def _shares(scored: Sequence[CaseRecord], key: Callable[[CaseRecord], str]) -> d
 
 
 def _categories(scored: Sequence[CaseRecord]) -> dict[str, Rate]:
-    """Tasks by category; one that its file lists under another name is counted there as well."""
+    """Tasks by category; a task that its file also lists under another name counts there as well."""
     listed = [record for record in scored if record.listed_as]
     return {
         **_shares(scored, lambda record: record.category),
@@ -233,7 +233,7 @@ def _known_sum(values: Iterable[int | None]) -> int | None:
 
 
 def percentile(values: Sequence[float], percent: int) -> float | None:
-    """Percentile with linear interpolation between the closest ranks; None of nothing."""
+    """Percentile with linear interpolation between the closest ranks; None without values."""
     if not values:
         return None
     if len(values) == 1:

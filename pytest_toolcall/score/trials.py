@@ -1,4 +1,4 @@
-"""What several trials of a case tell: pass@k, pass^k, and whether the trials differed at all."""
+"""Several trials of a case: pass@k, pass^k, and whether the trials differed."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ def pass_hat_k(trials: int, passed: int, k: int) -> float:
 
 
 def over_cases(records: Sequence[CaseRecord], formula: Callable[[int, int, int], float]) -> dict[str, float]:
-    """A formula for every k from 1 to the smallest number of scored trials, each the mean over the cases.
+    """The mean of a formula over the cases, for every k from 1 to the smallest number of scored trials.
 
-    Taken over the scored cases that were tried more than once; empty where there is none. Keys are k as text, as JSON
-    needs them.
+    Only scored cases that were tried more than once count; empty if there are none. Keys are k as text, for JSON.
     """
     tried = [record for record in records if len(record.trials) > 1 and record.scored_trials]
     if not tried:
@@ -48,13 +47,13 @@ def _passed(record: CaseRecord) -> int:
 
 
 def never_differed(records: Sequence[CaseRecord]) -> bool:
-    """Every case that has several scored trials got the same answers in all of them, and there is such a case."""
+    """Whether every case with several scored trials got the same answers in all of them; False without such a case."""
     tried = [record.scored_trials for record in records if len(record.scored_trials) > 1]
     return bool(tried) and all(len({_answers(trial) for trial in trials}) == 1 for trials in tried)
 
 
 def _answers(trial: TrialRecord) -> tuple[object, ...]:
-    """What the model said in a trial: calls by name and arguments text, and texts."""
+    """Everything that the model answered in a trial."""
     steps = tuple((step.text, tuple((call.name, call.raw) for call in step.calls)) for step in trial.steps)
     said = tuple((line.role, line.text, tuple(line.calls)) for line in trial.transcript if line.role != "user")
     return steps, said

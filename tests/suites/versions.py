@@ -1,4 +1,4 @@
-"""The seed's rule of versions: what a suite is, as one comparable value.
+"""The rule for suite versions, and digests that show what changed in a suite.
 
 A minor version adds cases or changes a check; a major version removes cases or changes a judging rule.
 """

@@ -1,4 +1,4 @@
-"""Tests an endpoint's conformance: asks what a rule wants to see, and holds the answer against the contract."""
+"""Tests an endpoint's conformance: sends what a rule needs and compares the answer with the contract."""
 
 from __future__ import annotations
 

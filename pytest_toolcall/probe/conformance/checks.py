@@ -1,4 +1,4 @@
-"""Checks that one answer's bytes cannot make: against the tool's schema, the request's limits, another answer."""
+"""Checks that need more than one answer's bytes: the tool's schema, the request's limits, or another answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WHOLE = ("stop", "tool_calls", "completed", "end_turn", "tool_use", "stop_seque
 
 
 class Broken(Exception):
-    """A rule is broken: the item's own, unless ``rule`` names another one."""
+    """A rule is broken: the item's own unless ``rule`` names another."""
 
     def __init__(self, detail: str, evidence: Json = "", rule: str = "") -> None:
         super().__init__(detail)
@@ -31,7 +31,7 @@ class Unjudged(Exception):
 
 @dataclass(slots=True)
 class Seen:
-    """What an item has brought to light so far."""
+    """What is known about an item so far."""
 
     item: Rule
     client: ConformanceClient
@@ -48,7 +48,7 @@ class Seen:
         return self.found[-1]
 
     async def again(self, *, stream: bool | None = None, fresh: bool = False) -> Findings:
-        """Another answer to the same request, or to it in the other form."""
+        """Another answer to the same request, in the same form or the other one."""
         item = self.item if stream is None else replace(self.item, stream=stream)
         found = self.add(await self.client.ask(item, fresh=fresh))
         if not found.answered:
@@ -57,7 +57,7 @@ class Seen:
 
 
 async def arguments_valid(seen: Seen) -> None:
-    """Arguments of a forced call satisfy the tool's schema. How they are wrapped is other rules' business."""
+    """Arguments of a forced call satisfy the tool's schema. Other rules check how they are wrapped."""
     if seen.last.finish in _CUT:
         raise Unjudged("the answer was cut at the output limit")
     schemas = _schemas(seen.exchanges[-1].request)
@@ -124,7 +124,7 @@ async def keeps_limit(seen: Seen) -> None:
 
 
 async def says_limit(seen: Seen) -> None:
-    """An answer that fills its limit says that it was cut."""
+    """An answer that reaches its limit says that it was cut."""
     written, limit = _written(seen.last), _limit(seen)
     if seen.last.finish in _CUT:
         return
@@ -185,7 +185,7 @@ async def same_prompt_tokens(seen: Seen) -> None:
 
 
 async def survives_abort(_: Seen) -> None:
-    """That a whole answer came after the abort, on a new request, is what the item itself has seen."""
+    """After the abort a new request gets a whole answer, which the item's own request has shown."""
 
 
 async def usage_present(seen: Seen) -> None:
@@ -218,4 +218,4 @@ CHECKS: dict[str, Check] = {
     "usage-counted": usage_counted,
     "usage-present": usage_present,
 }
-"""The names stand in ``casefile.conformance.CHECKS`` too, since a case file is checked before anything is asked."""
+"""``casefile.conformance.CHECKS`` lists the same names, since case files are checked before anything is sent."""

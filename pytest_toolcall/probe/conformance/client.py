@@ -1,4 +1,4 @@
-"""Sends what a rule wants sent, byte for byte, and keeps what comes back."""
+"""Sends what a rule needs, byte for byte, and keeps the answer."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from pytest_toolcall.endpoint.wires.table import wire_named
 from pytest_toolcall.verdict.contract import WireExchange
 
 _LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
-"""Names of one thing, of which a request has one."""
+"""Names of the same parameter; a request has at most one of them."""
 _AGAIN = frozenset({429, 500, 502, 503, 504, 529})
-"""Statuses asked once more: an endpoint's hiccup breaks no rule, one that comes twice may."""
+"""Statuses that are asked again once: a passing error does not break a rule, a repeated one may."""
 
 
 class ConformanceClient:
-    """Asks one endpoint. The same request is sent once, however many rules look at its answer."""
+    """Asks one endpoint. Each request is sent once, however many rules examine its answer."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ConformanceClient:
 
     @cached_property
     def _http(self) -> httpx2.AsyncClient:
-        """Raises `EndpointError` where the certificates to trust cannot be read."""
+        """Raises `EndpointError` if the CA certificates cannot be read."""
         settings = self.settings
         own = self._transport is None
         return httpx2.AsyncClient(
@@ -64,7 +64,7 @@ class ConformanceClient:
             await self._http.aclose()
 
     def body(self, item: Rule) -> dict[str, Json]:
-        """The body of an item's request. Parameters that the user asks for go into requests that are to succeed."""
+        """The body of an item's request. Requests that should succeed include the user's parameters."""
         extra = dict(self.settings.params) if item.expect == "answer" else {}
         if not _LIMITS.isdisjoint(item.request.body):
             extra = {key: value for key, value in extra.items() if key not in _LIMITS}
@@ -76,7 +76,7 @@ class ConformanceClient:
         return {key: value for key, value in whole.items() if key not in item.request.without}
 
     async def ask(self, item: Rule, body: Mapping[str, Json] | None = None, *, fresh: bool = False) -> WireExchange:
-        """The exchange for an item's request, or for another body in its place. Raises `EndpointError`."""
+        """The exchange for an item's request, or for ``body`` instead. Raises `EndpointError`."""
         request = item.request
         whole = self.body(item) if body is None else body
         content = dumps(whole) if request.raw is None else request.raw
@@ -140,7 +140,7 @@ class ConformanceClient:
 
 
 def _line(exchange: WireExchange, name: str, model: str) -> dict[str, Json]:
-    """The exchange as a line of the run's recording, so that every finding can be looked up."""
+    """The exchange as a line of the run's recording, so that every finding can be traced."""
     return {
         "case": name,
         "trial": 0,

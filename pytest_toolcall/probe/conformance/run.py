@@ -1,4 +1,4 @@
-"""One item: ask, hold the answers against the contract, then look at what only more than one answer shows."""
+"""One item: send, compare the answers with the contract, then run the checks that need several answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_toolcall.probe.conformance.turns import second_body
 from pytest_toolcall.verdict.contract import RULES, Findings, WireExchange
 
 _NOT_THE_RULE = frozenset({401, 403, 404, 408, 409, 429, 503, 504, 529})
-"""Statuses of a valid request that tell of keys, names and load, not of what the endpoint can do."""
+"""Statuses that are about keys, names and load, not about what the endpoint supports."""
 
 _TAIL = 400
 
@@ -27,7 +27,7 @@ class _Unsupported(Exception):
 
 
 async def run_item(item: Rule, client: ConformanceClient) -> RuleVerdict:
-    """The verdict on one item. Never raises for what an endpoint does."""
+    """The verdict on one item. Never raises, whatever the endpoint does."""
     seen = Seen(item, client)
     try:
         if "survives-abort" in item.checks:
@@ -50,7 +50,7 @@ async def run_item(item: Rule, client: ConformanceClient) -> RuleVerdict:
 
 
 def _end_of_answer(seen: Seen) -> str:
-    """Where a rule is broken by what is not there, the bytes at the end show that it did not come."""
+    """The evidence for a finding. If something is missing, the end of the answer shows that it never came."""
     text = seen.exchanges[-1].text.strip() if seen.exchanges else ""
     return text if len(text) <= _TAIL else f"…{text[-_TAIL:]}"
 
@@ -58,7 +58,7 @@ def _end_of_answer(seen: Seen) -> str:
 def _verdict(
     item: Rule, outcome: RuleOutcome, seen: Seen, broken: str = "", reason: str = "", evidence: str = ""
 ) -> RuleVerdict:
-    """A rule that is blamed in place of the item's own is a rule of the contract and says so itself."""
+    """The verdict, described by the broken rule if that is another one of the contract, else by the item's own."""
     known = RULES.get(broken) if broken and broken != item.rule else None
     return RuleVerdict(
         outcome,
@@ -131,7 +131,7 @@ def _judge_status(item: Rule, exchange: WireExchange, found: Findings) -> None:
 
 
 def _needed(item: Rule, found: Findings) -> None:
-    """Whether the answer holds what the rule speaks of. What a model chooses to do never breaks a rule."""
+    """Whether the answer shows what the rule is about. A model's own choice never breaks a rule."""
     if found.failed is not None:
         raise _Errored(f"an error inside the answer: {clean(str(found.failed), 200)}")
     if (item.needs or item.checks) and not found.answered:

@@ -1,4 +1,4 @@
-"""The second request of a round trip: what the endpoint said, word for word, and the results of its calls."""
+"""The second request of a round trip: the endpoint's answer, verbatim, and the results of its calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_toolcall.verdict.contract import Call, Findings, WireExchange
 
 
 def second_body(exchange: WireExchange, found: Findings, item: Rule) -> dict[str, Json] | None:
-    """The body that goes on from an answer; None where a call of it cannot be sent back."""
+    """The body that continues an answer; None if one of its calls cannot be sent back."""
     if not all(isinstance(call.name, str) and isinstance(call.id, str) and call.id for call in found.calls):
         return None
     results = [item.results[min(position, len(item.results) - 1)] for position in range(len(found.calls))]
@@ -52,7 +52,7 @@ def _responses(exchange: WireExchange, found: Findings, answered: Answered) -> l
 
 
 def _output(exchange: WireExchange, found: Findings) -> list[Json]:
-    """The response's own output items, reasoning included, as the API wants them back."""
+    """The response's own output items, including reasoning, as the API expects them back."""
     if found.streamed:
         last = found.chunks[-1].get("response") if found.chunks else None
         return list(last.get("output") or []) if isinstance(last, Mapping) else []

@@ -1,1 +1,1 @@
-"""Measuring speed: a load is put on an endpoint and every piece of every stream gets the time it came."""
+"""Measures speed: puts a load on an endpoint and timestamps every piece of every stream."""

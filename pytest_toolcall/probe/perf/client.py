@@ -1,7 +1,7 @@
 """A streaming client that does as little as it can while requests are in flight.
 
-While a stream runs, nothing happens to a chunk of bytes but that it is kept with the time it came. It is parsed when
-the whole load is over (``reading.py``), so that the parsing of one stream does not delay the times of another.
+While a stream runs, each chunk of bytes is only stored with its arrival time. Parsing waits until the whole load is
+over (``reading.py``), so that parsing one stream does not delay the times of another.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_REFUSALS = 8
 
 
 class PerfClient:
-    """Sends prepared requests to one endpoint. Lives on one event loop; nothing is asked twice and nothing recorded."""
+    """Sends prepared requests to one endpoint, on one event loop, without retries or a recording."""
 
     def __init__(self, settings: EndpointSettings, wires: Mapping[str, Wire] | None = None) -> None:
         self.settings = settings
@@ -65,14 +65,14 @@ class PerfClient:
             await self._http.aclose()
 
     def prepare(self, messages: list[Message], tools: list[Tool], params: Mapping[str, Json]) -> bytes:
-        """The body of a request, made before the clock runs, in the form that the endpoint takes."""
+        """The body of a request in the endpoint's wire format, made before the clock starts."""
         asked = self.wire.request(self.settings, messages, tools, {**params, "stream": True})
         request, _ = self._adaptation.apply(asked.body)
         return dumps(request).encode()
 
     async def adapt(self, messages: list[Message], tools: list[Tool], params: Mapping[str, Json]) -> Capture:
-        """Ask once, leaving out what the endpoint refuses by name, and remember that. Raises `EndpointError` for an
-        answer that is an error all the same."""
+        """Ask once, and drop parameters that the endpoint refuses by name from now on. Raises `EndpointError` if the
+        answer is still an error."""
         asked = self.wire.request(self.settings, messages, tools, {**params, "stream": True})
         wanted = {*self.settings.params, *params}
         for _ in range(_MOST_REFUSALS):
@@ -95,14 +95,14 @@ class PerfClient:
         return capture
 
     async def ready(self, count: int) -> None:
-        """Open connections for so many requests at once; one that cannot be opened is told by its request later."""
+        """Open this many connections in advance. If that fails, the requests will report it."""
         if self._connections is not None:
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(self.settings.timeout_s):
                     await self._connections.open(count)
 
     async def send(self, content: bytes, intended_s: float) -> Capture:
-        """Send one request and keep what comes, each chunk with its time."""
+        """Send one request and keep each chunk with its time."""
         capture = Capture(intended_s, perf_counter())
         try:
             async with asyncio.timeout(self.settings.timeout_s):
@@ -120,7 +120,7 @@ class PerfClient:
         return capture
 
     async def _send_by_proxy(self, content: bytes, capture: Capture) -> None:
-        """Through the whole HTTP client, which knows proxies."""
+        """Send through the full HTTP client, which supports proxies."""
         assert self._http is not None
         async with self._http.stream(self._method, self._url, content=content, headers=self._headers) as response:
             capture.status = response.status_code

@@ -1,4 +1,4 @@
-"""Speculative decoding: the same prompts to two endpoints, in turns."""
+"""Speculative decoding: sends the same prompts to two endpoints in turn."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pytest_toolcall.probe.perf.server import Watch
 async def compare(
     base: PerfClient, speculative: PerfClient, point: Point, calibration: Calibration
 ) -> tuple[Measurement, Measurement]:
-    """Measure both: request by request in turns, and who goes first changes, so that whatever else the machines do
-    weighs on both alike. One request is in flight at a time; sample ``n`` of both answers the same prompt."""
+    """Measure both in turn, one request at a time, and alternate which goes first, so that other load on the machines
+    affects both alike. Sample ``n`` of both answers the same prompt."""
     words = calibration.words(point.prompt_tokens)
     count = point.requests * point.repeats
     asked = [question(point, 1 + number, words) for number in range(-point.warmup, count)]

@@ -1,8 +1,8 @@
-"""HTTP/1.1 straight on asyncio, for accuracy: a request is one write, and the time of a chunk is taken where the event
-loop hands it over. Through a whole HTTP client a request takes two to five milliseconds more to leave and each chunk
-five times the CPU (measured with 32 requests in flight), which would be measured as the server's.
+"""HTTP/1.1 directly on asyncio, for accuracy: a request is one write, and a chunk is timestamped where the event loop
+delivers it. A full HTTP client sends a request two to five milliseconds later and needs five times the CPU for each
+chunk (measured with 32 requests in flight), all of which would count as the server's time.
 
-h11 does the framing. What is missing here on purpose: redirects, proxies, HTTP/2, decompression.
+h11 does the framing. Redirects, proxies, HTTP/2 and decompression are left out on purpose.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 import h11
 
 _IDLE_S = 4.0
-"""Idle connections are dropped before the usual five seconds after which servers close them."""
+"""Idle connections are dropped before servers close them, usually after five seconds."""
 _PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(slots=True)
 class Capture:
-    """One request as it went by: chunks of the answer with the time each came, on the monotonic clock, in seconds."""
+    """One request: the chunks of its answer with their arrival times in seconds on the monotonic clock."""
 
     intended_s: float
     sent_s: float
@@ -60,7 +60,7 @@ class _Connection(asyncio.Protocol):
         self._end(error or ConnectionError("the server closed the connection before the answer was whole"))
 
     async def exchange(self, request: h11.Request, content: bytes, capture: Capture) -> None:
-        """Send and take in the whole answer. Raises `OSError` or `h11.RemoteProtocolError`."""
+        """Send, and receive the whole answer. Raises `OSError` or `h11.RemoteProtocolError`."""
         assert self.transport is not None
         self.capture, self.whole = capture, asyncio.get_running_loop().create_future()
         parts = (request, h11.Data(content), h11.EndOfMessage())
@@ -72,7 +72,7 @@ class _Connection(asyncio.Protocol):
 
     @property
     def reusable(self) -> bool:
-        """Whether the next request may go over this connection; prepares it for that."""
+        """Whether this connection can be reused; prepares it for the next request."""
         closing = self.transport is None or self.transport.is_closing()
         if closing or self.http.our_state is not h11.DONE or self.http.their_state is not h11.DONE:
             return False
@@ -134,7 +134,7 @@ class Connections:
         connection = self._kept() or await self._opened()
         try:
             await connection.exchange(request, content, capture)
-        except BaseException:  # a cancelled exchange, too, leaves its connection half read
+        except BaseException:  # a cancelled exchange also leaves its connection half read
             self._drop(connection)
             raise
         if connection.reusable:
@@ -144,7 +144,7 @@ class Connections:
             self._drop(connection)
 
     async def open(self, count: int) -> None:
-        """Have that many connections ready, so that none is opened while the clock runs. Raises `OSError`."""
+        """Open this many connections, so that none is opened while the clock runs. Raises `OSError`."""
         missing = max(0, count - len(self._idle))
         opened = await asyncio.gather(*(self._opened() for _ in range(missing)))
         for connection in opened:

@@ -20,9 +20,9 @@ from pytest_toolcall.probe.perf.server import Watch
 
 _FEW, _MANY = 20, 220
 SHORT = 16
-"""Output tokens of requests that are not measured; some APIs take no smaller limit."""
+"""Output tokens of requests that are not measured; some APIs do not accept a smaller limit."""
 _BURST = 16
-"""At an open loop the warm-up is a closed one with so many in flight, and so many connections are open beforehand."""
+"""Before an open loop, the warm-up is a closed loop with this many in flight, and this many connections are opened."""
 
 
 @asynccontextmanager
@@ -36,7 +36,7 @@ async def open_client(settings: EndpointSettings, wires: Mapping[str, Wire] | No
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the cyclic collector, whose pauses would be measured as the server's."""
+    """Disables the garbage collector, whose pauses would count as the server's time."""
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -48,9 +48,9 @@ def quiet() -> Iterator[None]:
 
 
 async def calibrate(client: PerfClient, point: Point) -> Calibration:
-    """The line from words to prompt tokens, without tools, by two short requests.
+    """Find how words map to prompt tokens, without tools, from two short requests.
 
-    They also find out which parameters the endpoint does not take. Raises `EndpointError` where it does not answer.
+    They also show which parameters the endpoint refuses. Raises `EndpointError` if it does not answer.
     """
     small = replace(point, output_tokens=SHORT, answer="text", tools=0, cache="unique")
     counted: list[tuple[int, int | None]] = []
@@ -62,9 +62,9 @@ async def calibrate(client: PerfClient, point: Point) -> Calibration:
 
 
 async def measure(client: PerfClient, point: Point, calibration: Calibration) -> Measurement:
-    """Measure one point. All requests are prepared before the first is sent, and all answers read after the last came.
+    """Measure one point. All requests are prepared before the first is sent, and answers are parsed after the last one.
 
-    ``prompt_tokens`` is the size without tools, so that tools are seen as what they add.
+    ``prompt_tokens`` is the size without tools, so that the cost of tools shows.
     """
     words = calibration.words(point.prompt_tokens)
     watch = Watch(client.settings)
@@ -106,7 +106,7 @@ async def measure(client: PerfClient, point: Point, calibration: Calibration) ->
 
 
 async def _closed(client: PerfClient, bodies: Sequence[bytes], concurrency: int) -> list[Capture]:
-    """So many in flight at any time; the next one starts when one has ended, which is then its intended start."""
+    """A fixed number in flight: each request starts when an earlier one ends, and that moment is its intended start."""
     captures: list[Capture | None] = [None] * len(bodies)
     waiting = iter(range(len(bodies)))
 
@@ -121,8 +121,8 @@ async def _closed(client: PerfClient, bodies: Sequence[bytes], concurrency: int)
 
 
 async def _open(client: PerfClient, bodies: Sequence[bytes], starts: Sequence[float]) -> list[Capture]:
-    """Each at its own moment, however many are in flight by then. A latency counts from that moment, so what the client
-    itself is late by is in it too (and shown as ``lateness``)."""
+    """Each request starts at its own time, however many are in flight. Latency counts from then, so it includes the
+    client's own delay (shown as ``lateness``)."""
     origin = perf_counter() + 0.01
 
     async def one(body: bytes, intended_s: float) -> Capture:

@@ -1,5 +1,5 @@
-"""What is asked. Plain English words, so that the number of tokens is close to linear in the number of words; the line
-itself is measured on the endpoint (`Calibration`), since every tokenizer has another one."""
+"""The prompts. They are plain English words, so that tokens grow almost linearly with words. The slope depends on the
+tokenizer, so it is measured on the endpoint (`Calibration`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CALL_TASK = f"Call {CALLED_TOOL} once. Its text must be long and use these word
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request before its wire format."""
+    """One request, independent of the wire format."""
 
     messages: list[Message]
     tools: list[Tool]
@@ -36,9 +36,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Prompt tokens as a function of filler words, ``base + words * slope``; ``known`` where the server counted them.
+    """Prompt tokens as a function of filler words, ``base + words * slope``; ``known`` if the server counted them.
 
-    Not known, it is a guess (four tokens for three words), and the tokens of a prompt are a guess as well.
+    Otherwise it is a guess (four tokens for three words), and so are the tokens of a prompt.
     """
 
     base: float = 40.0
@@ -47,20 +47,20 @@ class Calibration:
 
     @classmethod
     def of(cls, few: tuple[int, int | None], many: tuple[int, int | None]) -> Calibration:
-        """From two requests: words and the tokens that the server counted."""
+        """Fit the line to two requests: words and the tokens that the server counted."""
         if few[1] is None or many[1] is None or many[0] == few[0] or many[1] <= few[1]:
             return cls()
         slope = (many[1] - few[1]) / (many[0] - few[0])
         return cls(few[1] - few[0] * slope, slope, True)
 
     def words(self, tokens: int) -> int:
-        """Filler words for a prompt of that many tokens; none where the frame alone is as long."""
+        """Filler words for a prompt of that many tokens; 0 if the frame alone is that long."""
         return max(0, round((tokens - self.base) / self.slope))
 
 
 def question(point: Point, number: int, words: int, *, tools: int | None = None) -> Question:
-    """Request ``number`` of a point. With ``cache: unique`` no two begin alike, neither in their messages nor in their
-    tools, so that a prefix cache finds nothing; with ``shared`` all are the same."""
+    """Request ``number`` of a point. With ``cache: unique`` no two requests share a prefix, neither in messages nor in
+    tools, so that a prefix cache never hits; with ``shared`` all are the same."""
     unique = point.cache == "unique"
     source = random.Random(f"{point.seed}/{point.name}/{number if unique else 'shared'}")  # noqa: S311
     mark = f"{source.getrandbits(64):016x}"
@@ -78,8 +78,8 @@ def question(point: Point, number: int, words: int, *, tools: int | None = None)
 
 
 def tool_set(count: int, mark: str, *, asked: bool) -> list[Tool]:
-    """That many tools; the one to be called is among them, as the last, where a call is asked for (then at least one).
-    Each has three arguments and a description, as tools of real assistants do."""
+    """``count`` tools with a description and three arguments each. If a call is ``asked`` for, the last tool is the
+    one to call, and there is at least one."""
     count = max(count, 1) if asked else count
     tools = [_tool(number, mark if number == 0 else "") for number in range(count - 1 if asked else count)]
     if asked:
@@ -121,7 +121,7 @@ def wanted_tool(point: Point) -> str:
 
 
 def offsets(point: Point, repeat: int) -> Sequence[float]:
-    """Intended starts of an open loop, in seconds from its first moment; the same for the same seed."""
+    """Intended starts of an open loop, in seconds from its beginning; the same seed gives the same times."""
     rate = point.rate or 1.0
     if point.arrivals == "constant":
         return [number / rate for number in range(point.requests)]

@@ -1,4 +1,4 @@
-"""From what came over the wire to a sample: which piece came when, and what the server counted."""
+"""Turns received bytes into a sample: when each piece came, and what the server counted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADERS = {"content-type": "text/event-stream; charset=utf-8"}
 
 
 class _Clocked(httpx2.SyncByteStream):
-    """Hands out kept chunks and remembers when the last one had come."""
+    """Hands out stored chunks and remembers when the last one came."""
 
     def __init__(self, chunks: Sequence[tuple[float, bytes]]) -> None:
         self._chunks = chunks
@@ -40,7 +40,7 @@ class _Clocked(httpx2.SyncByteStream):
 
 
 def timed_events(chunks: Sequence[tuple[float, bytes]]) -> Iterator[tuple[float, Event]]:
-    """The events of a stream, each with the time of the chunk that completed it; by the same parser as everywhere."""
+    """The events of a stream, each with the time of the chunk that completed it."""
     stream = _Clocked(chunks)
     response = httpx2.Response(200, headers=_HEADERS, stream=stream, request=httpx2.Request("POST", "http://kept/"))
     for item in httpx2.EventSource(response, max_event_size=MAX_BODY_BYTES):
@@ -48,7 +48,7 @@ def timed_events(chunks: Sequence[tuple[float, bytes]]) -> Iterator[tuple[float,
 
 
 def sample_of(capture: Capture, wire: Wire, tools: Sequence[Tool], wanted: str = "") -> Sample:
-    """The sample of one request. ``wanted`` is the tool that the model was asked to call, empty where none was."""
+    """The sample of one request. ``wanted`` is the tool that the model was asked to call, or empty."""
     media_type = capture.headers.get("content-type", "").partition(";")[0].strip().lower()
     success = 200 <= capture.status < 300
     streamed = success and media_type == "text/event-stream"
@@ -96,7 +96,7 @@ def sample_of(capture: Capture, wire: Wire, tools: Sequence[Tool], wanted: str =
 def _read(
     capture: Capture, wire: Wire, tools: Sequence[Tool], events: Sequence[Event] | None
 ) -> tuple[str, Reply | None]:
-    """Why there is no reply, or the reply."""
+    """The reply, or why there is none."""
     text = decode_text(capture.body)
     if events is not None:
         answer = RawAnswer(capture.status, capture.headers, lines=split_lines(text), events=tuple(events))
@@ -109,7 +109,7 @@ def _read(
 
 
 def _output(reply: Reply | None) -> str:
-    """What was answered, as one text: prose, then each call; ids are left out, since they differ each time."""
+    """The answer as one text: prose, then each call, without ids, since they always differ."""
     if reply is None:
         return ""
     return dumps([reply.text, *([call.name, call.raw] for call in reply.calls)])

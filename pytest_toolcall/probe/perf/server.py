@@ -1,6 +1,6 @@
-"""The server's own figures from ``/metrics``, where it has any: vLLM and SGLang, by the names of their releases.
+"""The server's own figures from ``/metrics``, for vLLM and SGLang.
 
-Texts are fetched while a load runs and parsed after it: parsing takes longer than a token.
+Texts are fetched during a load and parsed after it, since parsing takes longer than a token.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _GAUGES: Mapping[str, str] = {
     "sglang:spec_accept_length": "accept_length",
     "sglang:spec_accept_rate": "accept_rate",
 }
-"""Values of this moment. ``running`` and ``waiting`` are added up over engines, the others averaged."""
+"""Current values. ``running`` and ``waiting`` are summed over engines, the others averaged."""
 _ADDED = frozenset({"running", "waiting"})
 
 _TOTALS: Mapping[str, str] = {
@@ -50,20 +50,20 @@ _TOTALS: Mapping[str, str] = {
     "sglang:queue_time_seconds": "queue",
     "sglang:time_to_first_token_seconds": "ttft",
 }
-"""Totals since the server's start: counters, and of histograms the sum in seconds and the count."""
+"""Totals since the server started: counters, and the sum in seconds and count of histograms."""
 
 
 def metrics_url(settings: EndpointSettings) -> str:
-    """Where vLLM and SGLang have their metrics: beside ``/v1``, at the root of the server."""
+    """The address of the metrics: vLLM and SGLang serve them at the root, next to ``/v1``."""
     parts = urlsplit(settings.base_url)
     path = parts.path.rstrip("/").removesuffix("/v1")
     return f"{parts.scheme}://{parts.netloc}{path}/metrics"
 
 
 def parse_metrics(text: str) -> dict[str, float]:
-    """What the text holds, by the names of this package; empty where prometheus-client is not installed.
+    """The values in the text under this package's names; empty if prometheus-client is not installed.
 
-    A histogram gives ``<name>_sum`` in seconds and ``<name>_count``; a counter its name; a gauge its name.
+    A histogram gives ``<name>_sum`` in seconds and ``<name>_count``; counters and gauges keep their name.
     """
     try:
         from prometheus_client.parser import text_string_to_metric_families
@@ -82,7 +82,7 @@ def parse_metrics(text: str) -> dict[str, float]:
                 if name is not None:
                     totals[name if part not in ("sum", "count") else f"{name}_{part}"] += sample.value
     except (ValueError, KeyError, IndexError):
-        return {}  # not in Prometheus's text format after all
+        return {}  # not Prometheus text format
     for name, values in gauges.items():
         totals[name] = sum(values) if name in _ADDED else sum(values) / len(values)
     return dict(totals)
@@ -91,7 +91,7 @@ def parse_metrics(text: str) -> dict[str, float]:
 class Watch:
     """Fetches a server's metrics before, during and after a load.
 
-    No key is sent: neither server asks for one there. Where the first fetch brings nothing, no further one is made.
+    No key is sent: neither server asks for one there. If the first fetch fails, no other is made.
     """
 
     def __init__(self, settings: EndpointSettings, *, interval_s: float = INTERVAL_S) -> None:
@@ -108,14 +108,14 @@ class Watch:
         self.available = False
 
     async def begin(self) -> None:
-        """The fetch before; then one each interval until `end`."""
+        """Fetch once, then once each interval until `end`."""
         await self._fetch()
         self.available = bool(self._texts and parse_metrics(self._texts[0][1]))
         if self.available:
             self._task = asyncio.create_task(self._poll())
 
     async def end(self) -> None:
-        """The fetch after."""
+        """Fetch for the last time."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
