@@ -16,7 +16,7 @@ from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.document.entry import Entry
 from pytest_toolcall.document.problems import Problems, nearest, suggestion
 
-T = TypeVar("T", bound=Entry)
+T = TypeVar("T", bound=msgspec.Struct)
 
 _NOUNS: tuple[tuple[type, str], ...] = (
     (inspect.BoolType, "true or false"),
@@ -98,6 +98,8 @@ class _Walk:
 
     def _wrong(self, value: Json, type_: inspect.Type, keys: KeyPath) -> Json:
         inner = type_.type if isinstance(type_, inspect.Metadata) else type_
+        if isinstance(inner, inspect.UnionType) and len(_named(inner)) == 1:
+            inner = _named(inner)[0]
         message = f"must be {_wanted(inner)}, not {_kind(value)}"
         if isinstance(inner, inspect.StrType) and isinstance(value, int | float):
             message += f'; write "{brief(value)}" in quotes'
@@ -126,6 +128,8 @@ def _fits(value: Json, type_: inspect.Type) -> bool:
             return _fits(value, type_.type)
         case inspect.UnionType():
             return any(_fits(value, option) for option in type_.types)
+        case inspect.NoneType():
+            return value is None
         case inspect.LiteralType():
             return isinstance(value, str) and value in type_.values
         case inspect.BoolType():
@@ -171,13 +175,18 @@ def _stand_in(type_: inspect.Type) -> Json:
             return None
 
 
+def _named(type_: inspect.UnionType) -> list[inspect.Type]:
+    """The options that a message names: all but null."""
+    return [option for option in type_.types if not isinstance(option, inspect.NoneType)]
+
+
 def _wanted(type_: inspect.Type) -> str:
     if isinstance(type_, inspect.Metadata):
         return _wanted(type_.type)
     if isinstance(type_, inspect.LiteralType):
         return " or ".join(map(brief, type_.values))
     if isinstance(type_, inspect.UnionType):
-        return " or ".join(dict.fromkeys(map(_wanted, type_.types)))
+        return " or ".join(dict.fromkeys(map(_wanted, _named(type_))))
     return next((noun for kind, noun in _NOUNS if isinstance(type_, kind)), "something else")
 
 

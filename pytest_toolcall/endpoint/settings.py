@@ -7,11 +7,18 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pytest_toolcall.core.errors import UsageError
+from msgspec import Struct
+
+from pytest_toolcall.core.errors import DocumentError, UsageError
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.document.problems import Problems
+from pytest_toolcall.document.reading import parse_document
+from pytest_toolcall.document.shape import shaped
+from pytest_toolcall.document.values import Document, FixedPlace
 
 DEFAULT_TIMEOUT_S = 120.0
 DEFAULT_WIRE = "chat"
@@ -28,8 +35,7 @@ class Prices:
     cached: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Quirks:
+class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one endpoint needs back on the next turn, where endpoints differ.
 
     ``echo_reasoning``  send a reasoning field back, under the name in which the endpoint itself sent it.
@@ -37,27 +43,21 @@ class Quirks:
     ``null_content``    null content beside tool calls goes back as it came (``keep``) or as ``""`` (``empty``).
     """
 
+    noun: ClassVar[str] = "quirks"
     echo_reasoning: bool = True
     content_parts: Literal["keep", "flatten"] = "flatten"
     null_content: Literal["keep", "empty"] = "keep"
 
     @classmethod
     def read(cls, value: object, where: str) -> Quirks:
-        """Quirks as written in YAML. Raises `UsageError` that begins with ``where``."""
-        choices: dict[str, tuple[object, ...]] = {
-            "echo_reasoning": (True, False),
-            "content_parts": ("keep", "flatten"),
-            "null_content": ("keep", "empty"),
-        }
-        if not isinstance(value, Mapping):
-            raise UsageError(f"{where}: quirks must be a mapping")
-        for key, given in value.items():
-            allowed = choices.get(key)
-            if allowed is None:
-                raise UsageError(f"{where}: unknown quirk {key!r}; there are {', '.join(choices)}")
-            if given not in allowed or isinstance(given, bool) is not isinstance(allowed[0], bool):
-                raise UsageError(f"{where}: quirk {key} must be one of {', '.join(map(str, allowed))}")
-        return cls(**value)
+        """Quirks as written in YAML. Raises `UsageError` whose lines begin with ``where``."""
+        problems = Problems(Document(Path(), value, FixedPlace(1)))
+        try:
+            quirks = shaped(value, cls, (), problems)
+            problems.raise_any()
+        except DocumentError as error:
+            raise UsageError("\n".join(f"{where}: quirks: {fault.message}" for fault in error.problems)) from None
+        return quirks
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Provider:
     base_url: str
     key: str = ""
     wire: str = DEFAULT_WIRE
-    quirks: Quirks = Quirks()
+    quirks: Quirks = field(default_factory=Quirks)
 
     @classmethod
     def read(cls, name: str, row: Mapping[str, Any], where: str) -> Provider:
@@ -118,7 +118,7 @@ class EndpointSettings:
     prices: Prices = Prices()
     api_key: str = field(default="", repr=False)
     timeout_s: float = DEFAULT_TIMEOUT_S
-    quirks: Quirks = Quirks()
+    quirks: Quirks = field(default_factory=Quirks)
     simulated: bool = False
 
     def url(self, path: str) -> str:
@@ -135,10 +135,8 @@ class EndpointSettings:
 @functools.cache
 def builtin_providers() -> Mapping[str, Provider]:
     """The provider table that ships with the package, by name."""
-    import yaml
-
-    text = files("pytest_toolcall.endpoint").joinpath("providers.yaml").read_text(encoding="utf-8")
-    table = yaml.safe_load(text)
+    data = files("pytest_toolcall.endpoint").joinpath("providers.yaml").read_bytes()
+    table = parse_document(data, Path("providers.yaml")).value
     return {name: Provider.read(name, row, "providers.yaml") for name, row in table.items()}
 
 

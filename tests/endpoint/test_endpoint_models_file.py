@@ -1,4 +1,4 @@
-"""The models file: every fault is one line that names file, line and key."""
+"""The models file: the rules of case files, and every fault on one line that names file, line and key."""
 
 from __future__ import annotations
 
@@ -62,62 +62,97 @@ def test_json_is_read_like_yaml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("models:\n  a:\n    baseurl: x\n", r"models\.yaml:3: unknown key 'baseurl'; did you mean 'base_url'\?"),
-        ("modles: {}\n", r"models\.yaml:1: unknown key 'modles'; did you mean 'models'\?"),
-        ("models:\n  a:\n    zzz: 1\n", r"models\.yaml:3: unknown key 'zzz'; there are provider"),
+        ("models:\n  a:\n    baseurl: x\n", '3: models.a: unknown key "baseurl" in a model; did you mean "base_url"?'),
+        ("modles: {}\n", '1: unknown key "modles" in a models file; did you mean "models"?'),
+        (
+            "models:\n  a:\n    zzz: 1\n",
+            '3: models.a: unknown key "zzz" in a model; known: provider, model, ',
+        ),
         (
             "models:\n  a:\n    prices:\n      inputs: 1\n",
-            r"models\.yaml:4: unknown key 'inputs'; did you mean 'input'",
+            '4: models.a.prices: unknown key "inputs" in prices; did you mean "input"?',
         ),
-        ("models:\n  a:\n    prices: {input: cheap}\n", r"models\.yaml:3: price input must be a number"),
-        ("models:\n  a:\n    prices: {input: -1}\n", r"models\.yaml:3: price input"),
-        ("models:\n  a:\n    prices: {input: true}\n", r"models\.yaml:3: price input"),
-        ("models:\n  a:\n    wire: soap\n", r"models\.yaml:3: wire must be one of chat, responses, messages"),
-        ("models:\n  a:\n    stream: 1\n", r"models\.yaml:3: stream must be true or false"),
-        ("models:\n  a:\n    model: 4\n", r"models\.yaml:3: model must be a string"),
-        ("models:\n  a:\n    model: m\n    model: n\n", r"models\.yaml:4: the key 'model' is given twice"),
-        ("models:\n  a: {}\n  a: {}\n", r"models\.yaml:3: the key 'a' is given twice"),
-        ("models:\n  4.5: {}\n", r"models\.yaml:2: the key 4\.5 must be a string"),
-        ("models:\n  a: [1]\n", r"models\.yaml:2: model 'a' must be a mapping"),
-        ("models:\n  a:\n    headers: {X: 1}\n", r"models\.yaml:3: header X must be a string"),
-        ("models:\n  a:\n    headers: {X: 'ü'}\n", r"models\.yaml:3: no HTTP header"),
-        ("models:\n  a:\n    params: {since: 2026-01-01}\n", r"models\.yaml:3: since is not a JSON value"),
-        ("models:\n  a:\n    params: {since: 2026-02-31}\n", r"models\.yaml: not YAML"),
-        ("models:\n  a:\n    quirks: {echo: 1}\n", r"models\.yaml:3: unknown quirk 'echo'"),
-        ("models:\n  a:\n    quirks: {echo_reasoning: 1}\n", r"models\.yaml:3: quirk echo_reasoning"),
-        ("models:\n  a: {\n", r"models\.yaml:\d+: not YAML"),
-        ("models: !!python/object/apply:os.system [ls]\n", r"models\.yaml:1: not YAML"),
-        ("- 1\n", r"models\.yaml: the file must be a mapping"),
-        ("", r"models\.yaml: the file must be a mapping"),
-        ("{}", r"models\.yaml: models must be a mapping"),
+        ("models:\n  a:\n    prices: {input: cheap}\n", "3: models.a.prices.input: must be a number"),
+        ("models:\n  a:\n    prices: {input: -1}\n", "3: models.a.prices.input: must be 0 or more"),
+        ("models:\n  a:\n    prices: {input: true}\n", "3: models.a.prices.input: must be a number"),
+        ("models:\n  a:\n    wire: caht\n", '3: models.a.wire: there is no wire format "caht"; did you mean "chat"?'),
+        ("models:\n  a:\n    stream: 1\n", "3: models.a.stream: must be true or false, not the number 1"),
+        (
+            "models:\n  a:\n    stream: off\n",
+            '3: models.a.stream: must be true or false, not the string "off"; write',
+        ),
+        ("models:\n  a:\n    model: 4\n", '3: models.a.model: must be a string, not the number 4; write "4" in quotes'),
+        ("models:\n  a:\n    model: m\n    model: n\n", '4: the key "model" is written twice; first on line 3'),
+        ("models:\n  a: {}\n  a: {}\n", '3: the key "a" is written twice; first on line 2'),
+        ("models:\n  4.5: {}\n", '2: the key 4.5 is not a string; write "4.5"'),
+        ("models:\n  a: [1]\n", "2: models.a: must be a mapping, not a list"),
+        ("models:\n  a:\n    headers: {X: 1}\n", "3: models.a.headers.X: must be a string"),
+        ("models:\n  a:\n    headers: {X: 'ü'}\n", "3: models.a.headers.X: no HTTP header"),
+        (
+            "models:\n  a:\n    quirks: {echo: 1}\n",
+            '3: models.a.quirks: unknown key "echo" in quirks; known: echo',
+        ),
+        (
+            "models:\n  a:\n    quirks: {echo_reasoning: 1}\n",
+            "3: models.a.quirks.echo_reasoning: must be true or false",
+        ),
+        ("models:\n  a: {\n", "3: not YAML"),
+        ("models: !!python/object/apply:os.system [ls]\n", "1: the tag !!python/object/apply:os.system has no meaning"),
+        ("- 1\n", "1: must be a mapping, not a list"),
+        ("", "1: is empty"),
+        ("{}", '1: "models" is missing in a models file'),
+        ("models:\n", "1: models: must be a mapping, not null"),
+        ("models: &m {a: {params: *m}}", "1: an alias stands inside the value that it repeats"),
     ],
 )
 def test_a_fault_names_file_line_and_key(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message) as caught:
-        read_models_file(write(tmp_path, text))
-    assert "\n" not in str(caught.value)
+    assert faults(write(tmp_path, text)).startswith(message)
+
+
+def faults(path: Path) -> str:
+    """The problems of a file, each without the path that it begins with."""
+    with pytest.raises(UsageError) as caught:
+        read_models_file(path)
+    lines = str(caught.value).splitlines()
+    assert all(line.startswith(f"{path}:") for line in lines)
+    return "\n".join(line.removeprefix(f"{path}:") for line in lines)
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    text = "models:\n  a:\n    modle: m\n    stream: maybe\n    quirks: {echo: 1, null_content: no}\n  b: 3\n"
+    assert [line.split(" ")[0] for line in faults(write(tmp_path, text)).splitlines()] == ["3:", "4:", "5:", "5:", "6:"]
 
 
 def test_a_fault_in_json_names_its_line(tmp_path: Path) -> None:
-    path = write(tmp_path, '{"models": {\n"a": {\n"modle": "m"}}}', "m.json")
-    with pytest.raises(UsageError, match=r"m\.json:3: unknown key 'modle'; did you mean 'model'"):
-        read_models_file(path)
-    with pytest.raises(UsageError, match=r"m\.json:2: not JSON"):
-        read_models_file(write(tmp_path, '{"models":\n oops}', "m.json"))
-    with pytest.raises(UsageError, match="'a' is given twice"):
-        read_models_file(write(tmp_path, '{"models": {"a": {}, "a": {}}}', "m.json"))
+    told = faults(write(tmp_path, '{"models": {\n"a": {\n"modle": "m"}}}', "m.json"))
+    assert told == '3: models.a: unknown key "modle" in a model; did you mean "model"?'
+    assert faults(write(tmp_path, '{"models":\n oops}', "m.json")).startswith("2: not JSON")
+    assert faults(write(tmp_path, '{"models": {"a": {}, "a": {}}}', "m.json")).startswith('1: the key "a" is written')
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("off", "off"),
+        ("on", "on"),
+        ('"010"', "010"),
+        ("010", "010"),
+        ("1e3", 1000.0),
+        ("12:30", "12:30"),
+        ("2026-02-31", "2026-02-31"),
+        ("true", True),
+        ("null", None),
+    ],
+)
+def test_parameters_are_read_as_in_case_files(tmp_path: Path, written: str, value: object) -> None:
+    models = read_models_file(write(tmp_path, f"models: {{a: {{params: {{effort: {written}}}}}}}"))
+    assert models["a"].params == {"effort": value}
 
 
 def test_aliases_cannot_blow_up_memory(tmp_path: Path) -> None:
     layers = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     layers += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    with pytest.raises(UsageError, match="more than 10000 values"):
-        read_models_file(write(tmp_path, "\n".join(layers)))
-
-
-def test_an_alias_of_itself_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        read_models_file(write(tmp_path, "models: &m {a: {params: *m}}"))
+    assert "aliases make" in faults(write(tmp_path, "\n".join(layers)))
 
 
 def test_a_shared_anchor_is_fine(tmp_path: Path) -> None:

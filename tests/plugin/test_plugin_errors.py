@@ -183,6 +183,21 @@ def test_wrong_options_are_one_line_and_nothing_is_sent(
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
 
 
+def test_every_problem_of_a_models_file_is_one_line(pytester: pytest.Pytester) -> None:
+    write_cases(pytester.path)
+    models = pytester.path / "models.yaml"
+    models.write_text("models:\n  a:\n    modle: m\n    stream: off\n")
+    result = pytester.runpytest("cases", "--toolcall-models", "models.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            f'ERROR: {models}:3: models.a: unknown key "modle" in a model; did you mean "model"?',
+            f'*{models}:4: models.a.stream: must be true or false, not the string "off"; write false',
+        ]
+    )
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
