@@ -10,7 +10,7 @@ from msgspec import Meta, field
 
 from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.core.cases import KeyPath
-from pytest_toolcall.core.conformance import Rule, RuleRequest
+from pytest_toolcall.core.conformance import FURTHER_CHECKS, Rule, RuleRequest
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.document.entry import Entry
 from pytest_toolcall.document.problems import Problems, suggestion
@@ -20,21 +20,6 @@ from pytest_toolcall.verdict.contract.rules import RULES, ContractRule
 
 _NAME = re.compile(r"[A-Za-z_$][\w.$-]*")
 _NEEDS = ("call", "calls", "text", "cut")
-CHECKS = (
-    "arguments-valid",
-    "fresh-answer-id",
-    "fresh-call-ids",
-    "keeps-limit",
-    "keeps-stop",
-    "models-list",
-    "says-limit",
-    "same-as-plain",
-    "same-prompt-tokens",
-    "survives-abort",
-    "usage-counted",
-    "usage-present",
-)
-"""Checks that need more than one answer's bytes; ``probe.conformance.checks`` has them."""
 
 
 class RuleEntry(Entry):
@@ -99,8 +84,8 @@ def _items(entry: RuleEntry, number: int, file: ConformanceFile, problems: Probl
     keys: KeyPath = ("rules", number)
     text = _text(entry, keys, problems)
     for check in entry.checks:
-        if check not in CHECKS:
-            problems.add((*keys, "checks"), f"no check {check!r}{suggestion(check, CHECKS)}")
+        if check not in FURTHER_CHECKS:
+            problems.add((*keys, "checks"), f"no check {check!r}{suggestion(check, FURTHER_CHECKS)}")
     for name in entry.breaks:
         if name not in RULES:
             problems.add((*keys, "breaks"), f"no contract rule {name!r}{suggestion(name, RULES)}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from pytest_toolcall.casefile.task_types import MockEntry, Positive
-from pytest_toolcall.casefile.types import CallEntry, CallSetEntry, Share, XfailEntry
+from pytest_toolcall.casefile.types import CallEntry, CallSetEntry, Ratio, XfailEntry
 from pytest_toolcall.document.entry import Entry, Text
 
 
@@ -54,8 +54,8 @@ class ScoringEntry(Entry):
     """When a trial and a case pass."""
 
     noun: ClassVar[str] = "scoring"
-    pass_threshold: Annotated[Share, Meta(description="Score from which a trial passes.")] = 0.8
-    min_pass_rate: Annotated[Share, Meta(description="Share of passed trials from which the case passes.")] = 0.8
+    pass_threshold: Annotated[Ratio, Meta(description="Score from which a trial passes.")] = 0.8
+    min_pass_rate: Annotated[Ratio, Meta(description="Share of passed trials from which the case passes.")] = 0.8
 
 
 class EvalFile(Entry):

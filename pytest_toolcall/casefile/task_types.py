@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from pytest_toolcall.casefile.types import Share
+from pytest_toolcall.casefile.types import Ratio
 from pytest_toolcall.document.entry import Entry, Text
 
 Positive = Annotated[int, Meta(ge=1)]
@@ -103,7 +103,7 @@ class TaskEntry(Entry):
     tags: Annotated[list[str], Meta(description="Become pytest markers.")] = field(default_factory=list)
     xfail: Annotated[bool | str | UnsetType, Meta(description="A known failure: true, or why.")] = UNSET
     trials: Annotated[int, Meta(ge=1, description="Independent repetitions.")] = 1
-    min_pass_rate: Annotated[Share | UnsetType, Meta(description="Share of passed trials, over the file's.")] = UNSET
+    min_pass_rate: Annotated[Ratio | UnsetType, Meta(description="Share of passed trials, over the file's.")] = UNSET
 
 
 class TaskFile(Entry):
@@ -126,4 +126,4 @@ class TaskFile(Entry):
         field(default_factory=dict)
     )
     tags: Annotated[list[str], Meta(description="Tags of every task.")] = field(default_factory=list)
-    min_pass_rate: Annotated[Share, Meta(description="Share of passed trials from which a task passes.")] = 1.0
+    min_pass_rate: Annotated[Ratio, Meta(description="Share of passed trials from which a task passes.")] = 1.0

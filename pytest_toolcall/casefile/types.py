@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from pytest_toolcall.document.entry import Entry
 
-Share = Annotated[float, Meta(ge=0, le=1)]
+Ratio = Annotated[float, Meta(ge=0, le=1)]
 
 
 class ToolFunction(Entry):
@@ -161,7 +161,7 @@ class CaseEntry(Entry):
         default_factory=dict
     )
     trials: Annotated[int, Meta(ge=1, description="Independent repetitions.")] = 1
-    min_pass_rate: Annotated[Share | UnsetType, Meta(description="Share of passed trials, over the file's.")] = UNSET
+    min_pass_rate: Annotated[Ratio | UnsetType, Meta(description="Share of passed trials, over the file's.")] = UNSET
 
 
 class SuiteFile(Entry):
@@ -182,5 +182,5 @@ class SuiteFile(Entry):
     params: Annotated[dict[str, Any], Meta(description="Request parameters of every case.")] = field(
         default_factory=dict
     )
-    min_pass_rate: Annotated[Share, Meta(description="Share of passed trials from which a case passes.")] = 1.0
+    min_pass_rate: Annotated[Ratio, Meta(description="Share of passed trials from which a case passes.")] = 1.0
     schema: Annotated[str, Meta(description="JSON Schema for the editor.")] = field(name="$schema", default="")

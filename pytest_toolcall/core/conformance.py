@@ -15,6 +15,22 @@ RuleOutcome = Literal["passed", "failed", "unsupported", "unjudged", "errored"]
 """``unsupported``: refused by a well-formed 4xx. ``unjudged``: the answer does not show whether the rule holds.
 ``errored``: there was no answer to look at."""
 
+FURTHER_CHECKS = (
+    "arguments-valid",
+    "fresh-answer-id",
+    "fresh-call-ids",
+    "keeps-limit",
+    "keeps-stop",
+    "models-list",
+    "says-limit",
+    "same-as-plain",
+    "same-prompt-tokens",
+    "survives-abort",
+    "usage-counted",
+    "usage-present",
+)
+"""Checks that need more than one answer's bytes; ``probe.conformance.checks`` has a function for each."""
+
 
 @dataclass(frozen=True, slots=True)
 class RuleRequest:
@@ -34,10 +50,10 @@ class RuleRequest:
 class Rule:
     """One rule, asked in one form.
 
-    ``breaks``   names of contract rules (``judge.contract``); a breach of one of them in any answer fails the item.
+    ``breaks``   names of contract rules (``verdict.contract``); a breach of one of them in any answer fails the item.
     ``needs``    what an answer must hold for the rule to show: call, calls (two or more), text, cut.
     ``expect``   answer: a success; error: a 4xx; any: either.
-    ``checks``   names of further checks (``probe.conformance.checks``).
+    ``checks``   names of further checks (`FURTHER_CHECKS`).
     ``results``  the text of each call's result, for a second request that goes on from the answer.
     ``then``     members of that second request's body in place of the first one's.
     ``owed``     a 4xx breaks the rule, since the request only says what the endpoint itself has said.

@@ -146,7 +146,7 @@ class Rules:
 
     ``name``     whose rules. ``kind``  what they are to look for, in their own words.
     ``answers``  what they compare with, as their author wrote it.
-    ``strict``   the native rules judge after all, and the verdict notes where the rules disagrees.
+    ``strict``   the native rules judge after all, and the verdict notes where the rules disagree.
     """
 
     name: str
@@ -160,7 +160,7 @@ class Step:
     """One expected model response: any one of ``alternatives``, or no call where there are none.
 
     ``text`` holds checks of the answer's text and applies to no-call steps. ``reference`` is a right answer text.
-    ``rules`` are the rules that judge it, where it is not the native ones.
+    ``rules`` are the rules that judge it, where those are not the native ones.
     """
 
     alternatives: tuple[CallSet, ...] = ()

@@ -1,4 +1,4 @@
-"""JSON the way a judge needs it: strict in, exact in comparison, ASCII out."""
+"""JSON the way verdicts need it: strict in, exact in comparison, ASCII out."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Asks(Protocol):
 def result_text(result: Json) -> str:
     """A tool result as message content: a text as it is, anything else as JSON.
 
-    Always one string: some servers refuse lists of parts (policy of the wire cases, W136).
+    Always one string: some servers refuse lists of parts.
     """
     return result if isinstance(result, str) else dumps(result)
 

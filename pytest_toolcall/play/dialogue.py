@@ -24,8 +24,7 @@ from pytest_toolcall.play.benchmark_tools import with_calculator
 from pytest_toolcall.play.conversation import result_text
 from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.trial import Trial
-from pytest_toolcall.verdict.calls import call_findings
-from pytest_toolcall.verdict.dialogue import (
+from pytest_toolcall.verdict.assertions import (
     calls_assertion,
     shown,
     text_assertion,
@@ -33,6 +32,7 @@ from pytest_toolcall.verdict.dialogue import (
     trial_reason,
     trial_score,
 )
+from pytest_toolcall.verdict.calls import call_findings
 
 RESPONSES_A_TURN = 10
 """Most responses to one user message; an agent that still calls tools after that is stopped."""

@@ -197,11 +197,11 @@ def flaky(situation: Situation, setting: str = "") -> SimAnswer:
 
 # --- one argument at a time ----------------------------------------------------------------------------------------
 
-Place = tuple[int, str]
+ArgPlace = tuple[int, str]
 """A named argument: the place of its call within the case, and its name."""
 
 
-def named_arguments(case: Case) -> list[Place]:
+def named_arguments(case: Case) -> list[ArgPlace]:
     """Every argument that the case names by value; attempts, which are answered by an error, name nothing right."""
     attempts = case.plan.attempts
     return [
@@ -213,7 +213,7 @@ def named_arguments(case: Case) -> list[Place]:
     ]
 
 
-def _needed_arguments(case: Case) -> list[Place]:
+def _needed_arguments(case: Case) -> list[ArgPlace]:
     """The named arguments that may not be left out."""
     calls = case.plan.expected_calls
     needed = []
@@ -228,7 +228,7 @@ def _needed_arguments(case: Case) -> list[Place]:
 Spoiler = Callable[[PlannedCall, str, dict[str, Json]], dict[str, Json]]
 
 
-def _spoil_one_argument(situation: Situation, setting: str, spoil: Spoiler, places: Sequence[Place]) -> SimAnswer:
+def _spoil_one_argument(situation: Situation, setting: str, spoil: Spoiler, places: Sequence[ArgPlace]) -> SimAnswer:
     right = planned(situation)
     if not places or not right.calls:
         return reference(situation)

@@ -54,9 +54,9 @@ def _is_reference(question: str, cases: Sequence[Case]) -> bool:
     return False
 
 
-Judge = Callable[[str, Sequence[str]], SimAnswer]
+SimulatedJudge = Callable[[str, Sequence[str]], SimAnswer]
 
-JUDGES: Mapping[str, Judge] = MappingProxyType(
+JUDGES: Mapping[str, SimulatedJudge] = MappingProxyType(
     {
         "judge": lambda question, tools: _graded(question, tools, False),
         "judge-yes": lambda question, tools: _graded(question, tools, True),

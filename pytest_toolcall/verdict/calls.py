@@ -88,8 +88,8 @@ def judge_calls(
     """Judge the calls of one response against acceptable sets of calls (no set at all: no call is expected).
 
     Passes when, for one set, the names are equal as a multiset, every call's arguments are a readable JSON object, and
-    calls and expectations match one to one so that every argument check holds (rule of the published suite,
-    "Judging one step").
+    calls and expectations match one to one so that every argument check holds
+    (``docs/metrics.md``, "When a step passes").
     """
     if not alternatives:
         reason = f"made {_named(calls)}, expected no call" if calls else ""

@@ -21,11 +21,11 @@ _DECLARING = (
 )  # fmt: skip
 """Keywords by which a schema may declare arguments elsewhere than under its own ``properties``."""
 
-Fault = tuple[KeyPath, str]
+CaseFault = tuple[KeyPath, str]
 """The way to the fault inside the case, and what is wrong."""
 
 
-def lint_steps(steps: Sequence[Step], offered: Sequence[Tool]) -> list[Fault]:
+def lint_steps(steps: Sequence[Step], offered: Sequence[Tool]) -> list[CaseFault]:
     """Every fault of a chain with its tools: a faulty tool schema, a call to a tool that is not offered, an expectation
     that the tool's own schema forbids, a ``uses`` without such a result, a missing or wrong ``example`` or
     ``reference``.
@@ -33,7 +33,7 @@ def lint_steps(steps: Sequence[Step], offered: Sequence[Tool]) -> list[Fault]:
     Expectations are partial, so only the values they name are held against the schema, never required arguments that
     they leave open.
     """
-    faults: list[Fault] = [
+    faults: list[CaseFault] = [
         (("tools", tool.name), f"the schema of tool {tool.name!r} is not valid JSON Schema: {problem}")
         for tool in offered
         if (problem := schema_problem(tool))
@@ -54,7 +54,7 @@ def lint_steps(steps: Sequence[Step], offered: Sequence[Tool]) -> list[Fault]:
     return faults
 
 
-def _lint_step(step: Step, where: KeyPath, tools: Mapping[str, Tool], earlier: Sequence[Result]) -> Iterator[Fault]:
+def _lint_step(step: Step, where: KeyPath, tools: Mapping[str, Tool], earlier: Sequence[Result]) -> Iterator[CaseFault]:
     for position, option in enumerate(step.alternatives):
         inside = where if position == 0 else (*where, "alternatives", position - 1)
         for number, expected in enumerate(option.calls):
@@ -69,7 +69,7 @@ def _lint_step(step: Step, where: KeyPath, tools: Mapping[str, Tool], earlier: S
 
 def _lint_call(
     expected: ExpectedCall, where: KeyPath, tools: Mapping[str, Tool], earlier: Sequence[Result]
-) -> Iterator[Fault]:
+) -> Iterator[CaseFault]:
     tool = tools.get(expected.name)
     if tool is None:
         near = difflib.get_close_matches(expected.name, tools, 1)
@@ -99,7 +99,7 @@ def _lint_call(
         yield from (((*where, "example"), message) for message in _lint_example(expected, tool, earlier))
 
 
-def _lint_closed(expected: ExpectedCall, where: KeyPath, tool: Tool) -> Iterator[Fault]:
+def _lint_closed(expected: ExpectedCall, where: KeyPath, tool: Tool) -> Iterator[CaseFault]:
     for name in tool.required:
         if name not in expected.args and not may_be_left_out(tool, name):
             yield ((*where, "additional"), f"forbids the argument {name!r}, which {expected.name} requires")

@@ -1,4 +1,4 @@
-"""What the categories add to the baseline, one function each."""
+"""What the categories add to the partial credit, one function each."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from pytest_toolcall.verdict.schema_only import judge_schema_only
 
 
 class Judging(NamedTuple):
-    """How a rules judges the calls of one response; text is not its business. ``compare`` is for a failed one."""
+    """How rules judge the calls of one response; text is not its business. ``compare`` is for a failed one."""
 
     judge: Callable[[Rules, Sequence[ToolCall], Sequence[Tool]], CallsVerdict]
     compare: Callable[[Rules, Sequence[ToolCall], Sequence[Tool]], tuple[CallComparison, ...]]
@@ -33,7 +33,7 @@ _JUDGED_BY: Mapping[str, Judging] = {
     BFCL: Judging(judge_bfcl, compare_bfcl),
     SCHEMA_ONLY: Judging(judge_schema_only, lambda *_: ()),
 }
-"""Rules of somebody else's, by the name that a step calls them."""
+"""The rules of external benchmarks, by the name in ``Step.rules``."""
 
 
 def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequence[Result] = ()) -> StepVerdict:
@@ -41,8 +41,8 @@ def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequenc
 
     A call step passes by `judge_calls`. A no-call step passes when the model *completed an answer* without a call: an
     empty completion, one cut off by the output limit and one withheld by a content filter are no answers. That departs
-    from the published suite, which passes them; see ``docs/metrics.md``. A step with a rules passes by the rules of
-    that rules alone, unless it asks to be judged strictly.
+    from the published suite, which passes them; see ``docs/metrics.md``. A step with rules of its own passes by those
+    alone, unless it asks to be judged strictly.
     """
     rules = step.rules
     dissent = ""

@@ -1,4 +1,4 @@
-"""The verdict of a task: baseline or orchestration, the overlay of its category, and what kind of failure it is."""
+"""The verdict of a task: partial credit or orchestration, its category's overlay, and what kind of failure it is."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tasks import Task, TaskTurn
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.verdict.baseline import Baseline, baseline
 from pytest_toolcall.verdict.failures import schema_failure, value_failures
 from pytest_toolcall.verdict.orchestration import Orchestration, PlacedCall, effective_calls, orchestrate
 from pytest_toolcall.verdict.overlays import ambiguous, declines, recovery, schema_compliance
+from pytest_toolcall.verdict.partial_credit import PartialCredit, partial_credit
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,44 +49,44 @@ def _unreadable(task: Task, reply: Reply, tools: Sequence[Tool]) -> dict[str, Js
         return {"orchestration_correct": False, "data_flow_correct": False, "turns_correct": False, "multi_score": 0.0}
     if task.category == "ambiguous":
         return {"asked": None, "hallucinated": [], "composite_score": 0.0}
-    base = baseline(task.expected, reply.calls, tools) if task.expected is not None else Baseline(0.0, 0.0, 0.0)
-    scores = _parts(Baseline(base.tool_correct, 0.0, 0.0))
+    named = 0.0 if task.expected is None else partial_credit(task.expected, reply.calls, tools).tool_correct
+    scores = _parts(PartialCredit(named, 0.0, 0.0))
     if task.category == "schema_compliance":
         scores["schema"] = schema_compliance(None, None)
     return scores
 
 
-def _parts(base: Baseline, *, spoiled: bool = False) -> dict[str, Json]:
+def _parts(credit: PartialCredit, *, spoiled: bool = False) -> dict[str, Json]:
     """The parts by name; ``spoiled``: a call too many, which leaves nothing of their product."""
     return {
-        "tool_correct": base.tool_correct,
-        "params_complete": round(base.params_complete, 4),
-        "params_valid": round(base.params_valid, 4),
-        "composite_score": 0.0 if spoiled else round(base.composite_score, 4),
+        "tool_correct": credit.tool_correct,
+        "params_complete": round(credit.params_complete, 4),
+        "params_valid": round(credit.params_valid, 4),
+        "composite_score": 0.0 if spoiled else round(credit.composite_score, 4),
     }
 
 
 def _judge_request(task: Task, reply: Reply, tools: Sequence[Tool], prompt: str) -> TaskVerdict:
     """One request: right tool, valid values, complete enough, and no call too many."""
-    base = baseline(task.expected, reply.calls, tools)
+    credit = partial_credit(task.expected, reply.calls, tools)
     extra = task.expected is not None and len(reply.calls) > 1
-    scores = _parts(base, spoiled=extra)
-    modes = _request_failures(task, reply, tools, base)
+    scores = _parts(credit, spoiled=extra)
+    modes = _request_failures(task, reply, tools, credit)
     if task.category == "schema_compliance" and task.expected is not None:
         if task.refusable and not reply.calls and declines(task.expected, reply, tools, prompt):
             return TaskVerdict(True, 1.0, {"declined": True, "composite_score": 1.0})
         tool = next((tool for tool in tools if tool.name == task.expected.name), None)
-        flags = schema_compliance(reply.calls[0] if base.tool_correct else None, tool)
+        flags = schema_compliance(reply.calls[0] if credit.tool_correct else None, tool)
         scores["schema"] = flags
         if not modes and not flags["valid"]:
             modes.append("missing_required_param")
     passed = not modes
-    score = 1.0 if passed else 0.0 if extra else min(base.composite_score, 0.99)
+    score = 1.0 if passed else 0.0 if extra else min(credit.composite_score, 0.99)
     remarks = ("extra_call",) if extra else ()
-    return TaskVerdict(passed, score, scores, tuple(modes), _request_reason(task, reply, base, modes), remarks)
+    return TaskVerdict(passed, score, scores, tuple(modes), _request_reason(task, reply, credit, modes), remarks)
 
 
-def _request_failures(task: Task, reply: Reply, tools: Sequence[Tool], base: Baseline) -> list[str]:
+def _request_failures(task: Task, reply: Reply, tools: Sequence[Tool], credit: PartialCredit) -> list[str]:
     offered = {tool.name: tool for tool in tools}
     made_up = [call.name for call in reply.calls if call.name not in offered]
     if made_up:
@@ -97,13 +97,13 @@ def _request_failures(task: Task, reply: Reply, tools: Sequence[Tool], base: Bas
         return [] if reply.text.strip() and not reply.cut_off else ["empty_answer"]
     if not reply.calls:
         return ["incorrect_refusal" if reply.text.strip() and not reply.cut_off else "empty_answer"]
-    if not base.tool_correct:
+    if not credit.tool_correct:
         return ["wrong_tool_selected"]
     modes = []
-    if round(base.params_complete, 2) < round(task.completeness, 2):
+    if round(credit.params_complete, 2) < round(task.completeness, 2):
         modes.append("missing_required_param")
     wrong = value_failures(reply.calls[0], offered[task.expected.name])
-    if not wrong and base.params_valid < 1 and (not modes or reply.calls[0].arguments):
+    if not wrong and credit.params_valid < 1 and (not modes or reply.calls[0].arguments):
         wrong = ["wrong_param_value"]
     modes += wrong
     if len(reply.calls) > 1:
@@ -111,16 +111,16 @@ def _request_failures(task: Task, reply: Reply, tools: Sequence[Tool], base: Bas
     return list(dict.fromkeys(modes))
 
 
-def _request_reason(task: Task, reply: Reply, base: Baseline, modes: Sequence[str]) -> str:
+def _request_reason(task: Task, reply: Reply, credit: PartialCredit, modes: Sequence[str]) -> str:
     if not modes:
         return ""
     wanted = task.expected.name if task.expected is not None else "no call"
     made = ", ".join(call.name for call in reply.calls) or "no call"
-    wrong = next((finding for finding in base.findings if finding.problem), None)
-    if base.tool_correct and wrong is not None:
+    wrong = next((finding for finding in credit.findings if finding.problem), None)
+    if credit.tool_correct and wrong is not None:
         return f"{wanted}.{wrong.name} {wrong.problem}, expected {wrong.expected}"
-    if base.tool_correct and modes[0] != "extra_call":
-        return f"{wanted}: {modes[0]}, complete {base.params_complete:.2f}, valid {base.params_valid:.2f}"
+    if credit.tool_correct and modes[0] != "extra_call":
+        return f"{wanted}: {modes[0]}, complete {credit.params_complete:.2f}, valid {credit.params_valid:.2f}"
     return f"made {made}, expected {wanted}"
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from pytest_toolcall.casefile import read_file
-from pytest_toolcall.casefile.conformance import CHECKS as NAMES
-from pytest_toolcall.core.conformance import Rule
+from pytest_toolcall.core.conformance import FURTHER_CHECKS, Rule
 from pytest_toolcall.core.errors import DocumentError
-from pytest_toolcall.probe.conformance.checks import CHECKS
+from pytest_toolcall.probe.conformance.checks import FUNCTIONS
 from pytest_toolcall.sim.sampling import sample_arguments
 from pytest_toolcall.verdict.contract import RULES
 from pytest_toolcall.verdict.schema import faults_against
@@ -85,7 +84,7 @@ def test_every_rule_of_the_contract_is_asked_for_by_some_item() -> None:
 
 
 def test_the_checks_a_file_may_name_are_those_there_are() -> None:
-    assert set(NAMES) == CHECKS.keys()
+    assert set(FURTHER_CHECKS) == FUNCTIONS.keys()
 
 
 def test_a_conformance_file_holds_rules_and_no_cases() -> None:

@@ -17,7 +17,7 @@ from pytest_toolcall.play.endpoints import Request
 from pytest_toolcall.play.grading import Grader
 from pytest_toolcall.play.trials import open_trial, play_trials
 from pytest_toolcall.sim.faults import FAULTS
-from pytest_toolcall.verdict.dialogue import text_assertion
+from pytest_toolcall.verdict.assertions import text_assertion
 from tests.plans import dialogue_of
 
 FOLDER = Path(__file__).parents[2] / "cases" / "behaviour"

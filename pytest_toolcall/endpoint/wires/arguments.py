@@ -1,4 +1,4 @@
-"""The text of a call's arguments: strict JSON of one object, never edited (policy 2 of the reading rules)."""
+"""The text of a call's arguments: strict JSON of one object, never edited (``docs/reading.md``, 2)."""
 
 from __future__ import annotations
 

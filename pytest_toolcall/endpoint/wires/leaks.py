@@ -1,4 +1,4 @@
-"""Calls that an engine left in the text instead of parsing them: a remark, never a call (policy 3)."""
+"""Calls that an engine left in the text instead of parsing them: a remark, never a call (``docs/reading.md``, 3)."""
 
 from __future__ import annotations
 

@@ -202,20 +202,21 @@ async def usage_counted(seen: Seen) -> None:
         raise Broken("tokens were read and written, and a count of them is 0", usage)
 
 
-Check = Callable[[Seen], Awaitable[None]]
-
-CHECKS: dict[str, Check] = {
-    "arguments-valid": arguments_valid,
-    "fresh-answer-id": fresh_answer_id,
-    "fresh-call-ids": fresh_call_ids,
-    "keeps-limit": keeps_limit,
-    "keeps-stop": keeps_stop,
-    "models-list": models_list,
-    "says-limit": says_limit,
-    "same-as-plain": same_as_plain,
-    "same-prompt-tokens": same_prompt_tokens,
-    "survives-abort": survives_abort,
-    "usage-counted": usage_counted,
-    "usage-present": usage_present,
+_CHECKS = (
+    arguments_valid,
+    fresh_answer_id,
+    fresh_call_ids,
+    keeps_limit,
+    keeps_stop,
+    models_list,
+    says_limit,
+    same_as_plain,
+    same_prompt_tokens,
+    survives_abort,
+    usage_counted,
+    usage_present,
+)
+FUNCTIONS: Mapping[str, Callable[[Seen], Awaitable[None]]] = {
+    function.__name__.replace("_", "-"): function for function in _CHECKS
 }
-"""``casefile.conformance.CHECKS`` lists the same names, since case files are checked before anything is sent."""
+"""The function of each of `core.conformance.FURTHER_CHECKS`."""

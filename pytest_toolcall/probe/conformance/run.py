@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_toolcall.core.conformance import Rule, RuleOutcome, RuleVerdict
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.endpoint.transport.faults import clean
-from pytest_toolcall.probe.conformance.checks import CHECKS, Broken, Seen, Unjudged
+from pytest_toolcall.probe.conformance.checks import FUNCTIONS, Broken, Seen, Unjudged
 from pytest_toolcall.probe.conformance.client import ConformanceClient
 from pytest_toolcall.probe.conformance.turns import second_body
 from pytest_toolcall.verdict.contract import RULES, Findings, WireExchange
@@ -34,7 +34,7 @@ async def run_item(item: Rule, client: ConformanceClient) -> RuleVerdict:
             await client.abort(item)
         await _ask(item, client, seen)
         for name in item.checks:
-            await CHECKS[name](seen)
+            await FUNCTIONS[name](seen)
     except Broken as broken:
         shown = broken.evidence or _end_of_answer(seen)
         return _verdict(item, "failed", seen, broken.rule or item.rule, broken.detail, shown)

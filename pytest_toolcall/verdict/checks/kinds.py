@@ -10,7 +10,7 @@ from pytest_toolcall.core.expectations import Argument, Check, CheckKind, Declar
 from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.verdict.checks.possible import forbidden, wrong_type
 
-Problem = Callable[[Check, Argument], str]
+Complaint = Callable[[Check, Argument], str]
 """Returns why the check does not hold, in a few words; empty when it holds. May raise `Undecided`."""
 
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float)}
@@ -36,14 +36,14 @@ def argument_check(
     asks: Literal["value", "given", "left out"] = "value",
     bare: bool = False,
     from_result: bool = False,
-) -> Callable[[Problem], CheckKind]:
+) -> Callable[[Complaint], CheckKind]:
     """Make a function a check, its docstring the description; further names are other spellings. See `CheckKind`.
 
     ``of`` is for checks that only values of one JSON type satisfy: the function is not asked about others. By default
     the lint holds that type and the values that the check names against the tool's schema.
     """
 
-    def declared(function: Problem) -> CheckKind:
+    def declared(function: Complaint) -> CheckKind:
         def problem(check: Check, argument: Argument) -> str:
             if not argument.given:
                 return "not given"

@@ -1,4 +1,4 @@
-"""Puts the fragments of a streamed message together again (policy 1 of the reading rules).
+"""Puts the fragments of a streamed message together again (``docs/reading.md``, 1).
 
 The same drafts of calls serve answers that come in one piece, so that both are read by one rule.
 """

@@ -16,7 +16,7 @@ from pytest_toolcall.core.dialogues import (
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.verdict import patterns
-from pytest_toolcall.verdict.dialogue import (
+from pytest_toolcall.verdict.assertions import (
     calls_assertion,
     shown,
     text_assertion,

@@ -1,7 +1,7 @@
 """Partial credit of a one-request task: the right tool, how complete, how valid.
 
-Definitions: the second seed's "composite scoring", with the departures of ``docs/metrics.md``: every part looks at the
-tool that was expected, and a call that is not made scores nothing.
+As the public benchmark ``model-benchmarks`` counts it, with the departures of ``docs/tasks.md``, "Scoring": every part
+looks at the tool that was expected, and a call that is not made scores nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_toolcall.verdict.schema import schema_faults
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class PartialCredit:
     """The three parts, each from 0 to 1, and what the arguments look like one by one."""
 
     tool_correct: float
@@ -32,18 +32,18 @@ class Baseline:
         return self.tool_correct * self.params_complete * self.params_valid
 
 
-def baseline(expected: ExpectedCall | None, calls: Sequence[ToolCall], tools: Sequence[Tool]) -> Baseline:
+def partial_credit(expected: ExpectedCall | None, calls: Sequence[ToolCall], tools: Sequence[Tool]) -> PartialCredit:
     """The three parts of a response: what its first call is worth (``expected`` None: no call is right)."""
     if expected is None:
         right = float(not calls)
-        return Baseline(right, right, right)
+        return PartialCredit(right, right, right)
     first = calls[0] if calls else None
     tool = next((tool for tool in tools if tool.name == expected.name), None)
     if first is None or first.name != expected.name or first.arguments is None or first.problem:
         named = float(first is not None and first.name == expected.name)
-        return Baseline(named, 0.0, 0.0)
+        return PartialCredit(named, 0.0, 0.0)
     findings = argument_findings(expected, first.arguments, tool)
-    return Baseline(1.0, params_complete(first, tool), params_valid(expected, first, tool), findings)
+    return PartialCredit(1.0, params_complete(first, tool), params_valid(expected, first, tool), findings)
 
 
 def params_complete(call: ToolCall, tool: Tool | None) -> float:

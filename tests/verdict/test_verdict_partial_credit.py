@@ -9,8 +9,8 @@ import pytest
 from pytest_toolcall.core.expectations import ExpectedCall
 from pytest_toolcall.core.replies import ToolCall
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.verdict.baseline import baseline, params_complete, params_valid
 from pytest_toolcall.verdict.checks.compile import compile_argument
+from pytest_toolcall.verdict.partial_credit import params_complete, params_valid, partial_credit
 from tests.suites.task_playing import call
 
 TICKET = Tool(
@@ -39,7 +39,7 @@ def expect(name: str = "open_ticket", **params: Any) -> ExpectedCall:
 
 
 def parts(expected: ExpectedCall | None, *made: ToolCall) -> tuple[float, float, float]:
-    found = baseline(expected, made, TOOLS)
+    found = partial_credit(expected, made, TOOLS)
     return found.tool_correct, round(found.params_complete, 4), round(found.params_valid, 4)
 
 
@@ -106,5 +106,5 @@ def test_validity_counts_each_wrong_value_once(changed: dict[str, Any], params: 
 
 
 def test_product_is_the_composite_score() -> None:
-    found = baseline(expect(), (call("open_ticket", title="Leak", priority="volcanic"),), TOOLS)
+    found = partial_credit(expect(), (call("open_ticket", title="Leak", priority="volcanic"),), TOOLS)
     assert found.composite_score == pytest.approx(1 * (2 / 3) * (1 / 2))

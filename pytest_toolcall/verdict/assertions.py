@@ -55,7 +55,7 @@ def shown(assertion: Assertion) -> str:
 
 
 def trial_score(assertions: Sequence[AssertionFinding], rubric: RubricFinding | None) -> float | None:
-    """The score of a trial, from 0 to 1; None where a judge could not say (third seed, "Scoring").
+    """The score of a trial, from 0 to 1; None where a judge could not say (``docs/evals.md``, "Scores").
 
     The weighted average of the assertions; with a rubric file half of it and half the rubric's score; a rubric without
     assertions counts whole. Assertions without weight grade nothing.
