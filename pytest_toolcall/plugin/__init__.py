@@ -13,12 +13,13 @@ import pytest
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.plugin import hookspecs
 from pytest_toolcall.plugin.fixtures import conversation, mock_tools, toolcall_judge, toolcall_model
+from pytest_toolcall.plugin.items.base import ToolcallItem
 from pytest_toolcall.plugin.options import add_options, join_stream_value
 from pytest_toolcall.plugin.selection import SUFFIXES, why_selected
 
 __all__ = ["conversation", "mock_tools", "toolcall_judge", "toolcall_model"]
 
-_RESULTS = pytest.StashKey[Any]()
+_CONTROLLER = pytest.StashKey[Any]()
 _TERMINATOR = pytest.StashKey[Any]()
 
 
@@ -72,14 +73,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if not hasattr(config, "workerinput"):
-        from pytest_toolcall.plugin.controller import Results
+        from pytest_toolcall.plugin.controller import Controller
         from pytest_toolcall.plugin.stops import Terminator
 
         config.stash[_TERMINATOR] = Terminator()
         config.stash[_TERMINATOR].install()
 
-        config.stash[_RESULTS] = Results(state)
-        config.pluginmanager.register(config.stash[_RESULTS], "toolcall-results")
+        config.stash[_CONTROLLER] = Controller(state)
+        config.pluginmanager.register(config.stash[_CONTROLLER], "toolcall-controller")
 
 
 def _concerns(config: pytest.Config) -> bool:
@@ -121,8 +122,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if any(hasattr(item, "probe_markers") for item in items):
-        from pytest_toolcall.plugin.items.point import leave_out
+    if any(isinstance(item, ToolcallItem) and item.probe_markers for item in items):
+        from pytest_toolcall.plugin.items.probe import leave_out
 
         leave_out(config, items)
 
@@ -133,23 +134,25 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     from pytest_toolcall.plugin.session import existing_session
 
     state = existing_session(session.config)
-    total = sum(hasattr(item, "case") and hasattr(item, "toolcall") for item in session.items)
+    total = sum(isinstance(item, ToolcallItem) and item.kind == "case" for item in session.items)
     if state is None or not total or session.config.option.collectonly:
         return
     # What was collected lives as long as the session: the collector need not look through it again and again.
     gc.collect()
     gc.freeze()
-    writer = session.config.get_terminal_writer()
-    if not hasattr(session.config, "workerinput") and writer.hasmarkup and writer._file.isatty():
+    from pytest_toolcall.plugin.compat.pytest import terminal_of
+
+    terminal = terminal_of(session.config)
+    if not hasattr(session.config, "workerinput") and terminal is not None:
         from pytest_toolcall.plugin.live_line import LiveLine
 
-        state.progress = LiveLine(state, writer._file, total)
+        state.progress = LiveLine(state, terminal, total)
         session.config.pluginmanager.register(state.progress, "toolcall-progress")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    if not (hasattr(item, "case") and hasattr(item, "toolcall")):
+    if not (isinstance(item, ToolcallItem) and item.kind == "case"):
         return (yield)
     item.toolcall.window.fill(item, nextitem)
     try:
@@ -163,18 +166,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if hasattr(item, "case") and hasattr(item, "toolcall"):
-        from pytest_toolcall.plugin.items.record import attach_record
-
-        attach_record(item, call, report)
-    elif hasattr(item, "point"):
-        from pytest_toolcall.plugin.items.point import attach_point
-
-        attach_point(item, call, report)
-    elif hasattr(item, "spec"):
-        from pytest_toolcall.plugin.items.rule import attach_rule
-
-        attach_rule(item, call, report)
+    if isinstance(item, ToolcallItem):
+        item.attach(call, report)
     return report
 
 
@@ -183,7 +176,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
     from pytest_toolcall.plugin.session import existing_session
 
     state = existing_session(session.config)
-    results = session.config.stash.get(_RESULTS, None)
+    controller = session.config.stash.get(_CONTROLLER, None)
     terminator = session.config.stash.get(_TERMINATOR, None)
     try:
         if state is not None:
@@ -194,14 +187,14 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
         # Also when somebody presses Ctrl-C a second time while conversations are being cancelled.
         if terminator is not None:
             terminator.remove()
-        if results is not None and results.anything:
-            results.write()
-            if results.verdict() and session.exitstatus == pytest.ExitCode.OK:
+        if controller is not None and controller.records:
+            controller.write()
+            if controller.verdict() and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
     yield
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    results = config.stash.get(_RESULTS, None)
-    if results is not None and (results.anything or results.session.left_alone):
-        results.terminal(terminalreporter)
+    controller = config.stash.get(_CONTROLLER, None)
+    if controller is not None and (controller.records or controller.session.left_alone):
+        controller.terminal(terminalreporter)

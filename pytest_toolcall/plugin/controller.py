@@ -5,34 +5,44 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pytest
 
 from pytest_toolcall.endpoint.names import is_simulated
+from pytest_toolcall.plugin.items.base import RecordKind, ToolcallItem
 from pytest_toolcall.plugin.selection import is_case_file
+from pytest_toolcall.score import point_record, rule_record
+from pytest_toolcall.score.point_record import PointRecord
+from pytest_toolcall.score.record import CaseRecord, case_record_from_json
+from pytest_toolcall.score.rule_record import RuleRecord
 
 if TYPE_CHECKING:
     from pytest_toolcall.play.recording import Recording
     from pytest_toolcall.plugin.session import ToolcallSession
     from pytest_toolcall.report.files import Destination
     from pytest_toolcall.report.run_json import RunReport
-    from pytest_toolcall.score.point_record import PointRecord
-    from pytest_toolcall.score.record import CaseRecord
-    from pytest_toolcall.score.rule_record import RuleRecord
     from pytest_toolcall.score.summary import ModelSummary
 
+Record: TypeAlias = CaseRecord | PointRecord | RuleRecord
+R = TypeVar("R", CaseRecord, PointRecord, RuleRecord)
 
-class Results:
+_DECODERS: Mapping[RecordKind, Callable[[str], Record]] = {
+    "case": case_record_from_json,
+    "point": point_record.from_json,
+    "rule": rule_record.from_json,
+}
+
+
+class Controller:
     """Collects one record per item; aggregates and reports once, at the end."""
 
     def __init__(self, session: ToolcallSession) -> None:
         self.session = session
-        self.records: dict[str, CaseRecord] = {}
-        self.points: dict[str, PointRecord] = {}
-        self.rules: dict[str, RuleRecord] = {}
+        self.records: dict[str, Record] = {}
         self.problems: list[str] = []
         self.held_back: list[str] = []
         self._recordings: dict[str, Recording] = {}
@@ -46,10 +56,7 @@ class Results:
     @pytest.hookimpl
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._clock = self._last = time.perf_counter()
-        self.selected = sum(
-            any(hasattr(item, kind) for kind in ("case", "point", "spec")) and hasattr(item, "model")
-            for item in session.items
-        )
+        self.selected = sum(isinstance(item, ToolcallItem) for item in session.items)
 
     def collected(self, nodeids: list[str]) -> None:
         """What a worker of xdist has collected; every worker collects the same."""
@@ -59,23 +66,23 @@ class Results:
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._take_lines(report)
-        self._take_point(report)
-        self._take_rule(report)
-        text = getattr(report, "toolcall", None)
-        if text is None:
+        kind, text = getattr(report, "toolcall_kind", None), getattr(report, "toolcall", "")
+        if kind is None:
             return
-        if text == "skipped":
+        if kind == "skipped":
             self.skipped.add(report.nodeid)
             return
-        from pytest_toolcall.score.record import case_record_from_json
-
-        record = case_record_from_json(text)
-        self.records[report.nodeid] = record
+        self.records[report.nodeid] = record = _DECODERS[kind](text)
         self._last = time.perf_counter()
-        self._append(text)
-        hook = self.session.config.hook.pytest_toolcall_record
-        if report.outcome != "rerun" and hook.get_hookimpls():  # type: ignore[comparison-overlap]
-            hook(config=self.session.config, record=_plain(record))
+        if isinstance(record, CaseRecord):
+            self._append(text)
+            hook = self.session.config.hook.pytest_toolcall_record
+            if report.outcome != "rerun" and hook.get_hookimpls():  # type: ignore[comparison-overlap]
+                hook(config=self.session.config, record=_plain(record))
+
+    def of(self, kind: type[R]) -> dict[str, R]:
+        """The records of one kind, by node id."""
+        return {nodeid: record for nodeid, record in self.records.items() if isinstance(record, kind)}
 
     @cached_property
     def _finished(self) -> Recording | None:
@@ -83,29 +90,6 @@ class Results:
 
         directory = self.session.run_directory
         return None if directory is None else Recording(directory / "cases.jsonl")
-
-    def _take_point(self, report: pytest.TestReport) -> None:
-        """A measured point. It enters no metric."""
-        text = getattr(report, "toolcall_point", None)
-        if text is not None:
-            from pytest_toolcall.score.point_record import from_json
-
-            self.points[report.nodeid] = from_json(text)
-            self._last = time.perf_counter()
-
-    def _take_rule(self, report: pytest.TestReport) -> None:
-        """A rule of conformance. It enters no metric."""
-        text = getattr(report, "toolcall_rule", None)
-        if text is not None:
-            from pytest_toolcall.score.rule_record import from_json
-
-            self.rules[report.nodeid] = from_json(text)
-            self._last = time.perf_counter()
-
-    @property
-    def anything(self) -> bool:
-        """Whether there is something to report."""
-        return bool(self.records or self.points or self.rules)
 
     def _take_lines(self, report: pytest.TestReport) -> None:
         """Exchanges that a remote worker sends along, since it does not see this disk."""
@@ -137,11 +121,9 @@ class Results:
     def _build(self) -> RunReport:
         from pytest_toolcall import __version__
         from pytest_toolcall.report.run_json import SCHEMA, RunReport
-        from pytest_toolcall.score.point_record import perf_report
-        from pytest_toolcall.score.rule_record import conformance_report
         from pytest_toolcall.score.summary import summarise
 
-        records = [self.records[nodeid] for nodeid in sorted(self.records)]
+        records = [record for _, record in sorted(self.of(CaseRecord).items())]
         models: dict[str, ModelSummary] = {}
         for model in self.session.models:
             mine = [record for record in records if record.model == model]
@@ -149,9 +131,7 @@ class Results:
                 models[model] = summarise(mine, simulated=_simulated(model, mine))
         missing = 0
         if self.selected is not None:
-            missing = max(
-                0, self.selected - len(self.records.keys() | self.points.keys() | self.rules.keys() | self.skipped)
-            )
+            missing = max(0, self.selected - len(self.records.keys() | self.skipped))
         return RunReport(
             schema=SCHEMA,
             complete=missing == 0,
@@ -162,18 +142,19 @@ class Results:
             models=models,
             cases=records,
             missing=missing,
-            perf=perf_report(list(self.points.values()), records),
-            conformance=conformance_report(list(self.rules.values())),
+            perf=point_record.perf_report(list(self.of(PointRecord).values()), records),
+            conformance=rule_record.conformance_report(list(self.of(RuleRecord).values())),
         )
 
     def verdict(self) -> list[str]:
         """What makes the session fail beside failed items: too many errored cases, gates that do not hold."""
         from pytest_toolcall.score.gates import parse_gate
-        from pytest_toolcall.score.point_record import errored_lines
-        from pytest_toolcall.score.rule_record import conformance_problems
 
         limit = self.session.options.max_errored
-        problems = [*errored_lines(list(self.points.values())), *conformance_problems(self.report().conformance, limit)]
+        problems = [
+            *point_record.errored_lines(list(self.of(PointRecord).values())),
+            *rule_record.conformance_problems(self.report().conformance, limit),
+        ]
         for model, summary in self.report().models.items():
             errored, cases = summary.counts.errored, summary.counts.cases
             if errored and errored == cases:
@@ -196,7 +177,7 @@ class Results:
     def _destination(self) -> Destination:
         from pytest_toolcall.plugin.outputs import destination
 
-        return destination(self.session, self.session.run_directory if self.anything else None)
+        return destination(self.session, self.session.run_directory if self.records else None)
 
     @cached_property
     def _lines(self) -> list[str]:

@@ -9,13 +9,15 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_toolcall.play.mock_tools import MockTools
+    from pytest_toolcall.plugin.items.case import CaseItem
     from pytest_toolcall.plugin.live import LiveConversation, LiveJudge
 
 
-def _case_item(request: pytest.FixtureRequest) -> Any:
+def _case_item(request: pytest.FixtureRequest) -> CaseItem | None:
     """The case item that asks for a fixture; None in a hand-written test."""
-    node: Any = request.node
-    return node if hasattr(node, "case") and hasattr(node, "model") and hasattr(node, "toolcall") else None
+    from pytest_toolcall.plugin.items.case import CaseItem
+
+    return request.node if isinstance(request.node, CaseItem) else None
 
 
 def _test_id(request: pytest.FixtureRequest, model: str) -> str:

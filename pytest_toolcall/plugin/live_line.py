@@ -41,7 +41,7 @@ class LiveLine:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.hide()
-        if report.when == "call" and hasattr(report, "toolcall"):
+        if report.when == "call" and getattr(report, "toolcall_kind", "") in ("case", "skipped"):
             self._done += 1
             self._errored += report.skipped
 

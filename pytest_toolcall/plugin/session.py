@@ -76,7 +76,6 @@ class ToolcallSession:
         self._versions: dict[str, str] = {}
         self._plays: dict[str, Play] = {}
         self._lock = threading.Lock()
-        self._markers: set[str] = set()
         self.closers: list[Callable[[], Awaitable[None]]] = []
         self.asking = Asking(config, self.options, self.worker, self.cases)
         self.progress: LiveLine | None = None
@@ -179,17 +178,6 @@ class ToolcallSession:
 
     def warn(self, problems: Sequence[Problem]) -> None:
         self.warnings.extend(map(str, problems))
-
-    def add_marker(self, item: pytest.Item, marker: str) -> None:
-        """Mark an item; the name is registered first, so that ``--strict-markers`` accepts groups and tags.
-
-        A blank becomes an underscore, since ``-m`` cannot name a marker with blanks.
-        """
-        name = "_".join(marker.split())
-        if name not in self._markers:
-            self._markers.add(name)
-            self.config.addinivalue_line("markers", f"{name}: cases of pytest-toolcall")
-        item.add_marker(name)
 
     # --- asking --------------------------------------------------------------------------------------------------
 
@@ -305,10 +293,9 @@ class ToolcallSession:
             self.forget(item)
         ignored = sorted(getattr(self.endpoint(item.model), "ignored_params", ()))
         record = case_record(item.case, verdicts, nodeid=item.nodeid, model=item.model, ignored_params=ignored)
-        item.stash[RECORD] = record
         return record, verdicts
 
-    def forget(self, item: CaseItem) -> None:
+    def forget(self, item: pytest.Item) -> None:
         """The item has had its turn, also one that was skipped or failed in its setup and never asked for its play."""
         self._plays.pop(item.nodeid, None)
 
@@ -332,6 +319,4 @@ class ToolcallSession:
             self.keeping.close()
 
 
-RECORD = pytest.StashKey["CaseRecord"]()
-
-__all__ = ["RECORD", "Play", "ToolcallSession", "UsageError", "existing_session", "may_start_early", "session_of"]
+__all__ = ["Play", "ToolcallSession", "UsageError", "existing_session", "may_start_early", "session_of"]

@@ -35,9 +35,9 @@ class Workers:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
-        results = node.config.pluginmanager.get_plugin("toolcall-results")
-        if results is not None:
-            results.collected(ids)
+        controller = node.config.pluginmanager.get_plugin("toolcall-controller")
+        if controller is not None:
+            controller.collected(ids)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
@@ -46,9 +46,9 @@ class Workers:
 
         told = getattr(node, "workeroutput", {}).get("toolcall")
         state = existing_session(node.config)
-        results = node.config.pluginmanager.get_plugin("toolcall-results")
-        if told and state is not None and results is not None:
-            results.held_back += [f"{node.gateway.id}: {line}" for line in told["held_back"]]
+        controller = node.config.pluginmanager.get_plugin("toolcall-controller")
+        if told and state is not None and controller is not None:
+            controller.held_back += [f"{node.gateway.id}: {line}" for line in told["held_back"]]
             state.left_alone[:] = told["left_alone"]
             state.warnings[:] = told["warnings"]
-            results.problems += told["problems"]
+            controller.problems += told["problems"]

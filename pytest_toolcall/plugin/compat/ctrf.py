@@ -23,12 +23,14 @@ class CtrfFields:
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
         yield
-        results = session.config.pluginmanager.get_plugin("toolcall-results")
+        controller = session.config.pluginmanager.get_plugin("toolcall-controller")
         path = session.config.getoption("ctrf", None)
-        if results is not None and results.records and path:
-            results.problems += add_fields(
-                Path(path), {nodeid: fields(record) for nodeid, record in results.records.items()}
-            )
+        if controller is None or not path:
+            return
+        from pytest_toolcall.score.record import CaseRecord
+
+        found = {nodeid: fields(record) for nodeid, record in controller.of(CaseRecord).items()}
+        controller.problems += add_fields(Path(path), found) if found else []
 
 
 def add_fields(path: Path, found: dict[str, dict[str, Any]]) -> list[str]:

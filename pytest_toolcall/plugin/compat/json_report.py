@@ -15,9 +15,8 @@ class JsonReportFields:
     @pytest.hookimpl(optionalhook=True)
     def pytest_json_runtest_metadata(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> dict[str, Any] | None:
         """``metadata.toolcall`` of a test. Runs before the record leaves the item for the report."""
-        if call.when != "call" or not (hasattr(item, "case") and hasattr(item, "toolcall")):
-            return None
-        from pytest_toolcall.plugin.session import RECORD
+        from pytest_toolcall.plugin.items.case import CaseItem
 
-        record = item.stash.get(RECORD, None)
-        return None if record is None else {"toolcall": fields(record)}
+        if call.when != "call" or not isinstance(item, CaseItem) or item.record is None:
+            return None
+        return {"toolcall": fields(item.record)}
