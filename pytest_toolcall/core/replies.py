@@ -46,7 +46,8 @@ class Reply:
     """One model response.
 
     ``message`` is the assistant message in the form its own wire format needs back on the next turn.
-    ``malformed`` is set when the provider itself said that the model failed to write a call.
+    ``malformed`` says why the answer is malformed beside what its calls say: the provider could not read a call, or the
+    model asks the client to act by something that is not a function call.
     ``remarks`` are short labels: ``leaked_call``, ``cut_off``, ``empty_answer``, ``name_trimmed`` …
     """
 

@@ -369,8 +369,10 @@ def test_an_error_code_may_say_that_the_model_failed_to_write_a_call() -> None:
     error = {"message": "bad call", "code": "tool_use_failed", "failed_generation": "ping(1"}
     for reply in (read({"error": error}, 400), read({"error": error}), read_stream({"error": error})):
         assert reply.outcome == "malformed"
-        assert reply.malformed == "ping(1"
-    assert read({"error": {**error, "failed_generation": None}}, 400).malformed.startswith("bad call")
+        assert 'model\'s call: "ping(1"' in reply.malformed
+    assert read({"error": {**error, "failed_generation": None}}, 400).malformed.startswith(
+        "the provider could not read the model's call: \"bad call"
+    )
 
 
 def test_error_prose_is_never_interpreted() -> None:

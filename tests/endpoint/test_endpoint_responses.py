@@ -247,7 +247,7 @@ def test_the_provider_may_say_that_the_call_could_not_be_read() -> None:
     error = {"code": "tool_use_failed", "failed_generation": "ping(", "message": "x"}
     failed = {"type": "response.failed", "response": response(status="failed", error=error)}
     for reply in (read(WIRE, {"error": error}, 400), read_stream(WIRE, failed)):
-        assert (reply.outcome, reply.malformed) == ("malformed", "ping(")
+        assert (reply.outcome, "ping(" in reply.malformed) == ("malformed", True)
 
 
 def test_only_what_the_model_wrote_counts_for_the_time_to_first_token() -> None:

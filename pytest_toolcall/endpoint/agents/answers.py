@@ -12,6 +12,9 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
 
 _TEXT_KEYS = ("content", "text", "response", "output")
+_CALL_KEYS = ("tool_calls", "function_call")
+_BESIDE = ("usage", "model", "id", "finish_reason")
+"""Members of the completion around the message."""
 
 
 def completion_of(answer: Json) -> dict[str, Json]:
@@ -26,18 +29,19 @@ def completion_of(answer: Json) -> dict[str, Json]:
         return _completion({"role": "assistant", **answer["message"]}, answer)
     if answer.get("error"):
         raise EndpointError("agent", f"the agent answered an error: {str(answer['error'])[:200]}")
-    text = next((answer[key] for key in _TEXT_KEYS if isinstance(answer.get(key), str)), None)
-    calls = answer.get("tool_calls")
-    if text is None and not calls:
-        known = ", ".join((*_TEXT_KEYS, "tool_calls", "message"))
+    parts = answer["content"] if isinstance(answer.get("content"), list) else None
+    text = next((answer[key] for key in _TEXT_KEYS if isinstance(answer.get(key), str)), parts)
+    if text is None and not any(answer.get(key) for key in _CALL_KEYS):
+        known = ", ".join((*_TEXT_KEYS, *_CALL_KEYS, "message"))
         raise EndpointError("agent", f"the agent's answer has none of {known}")
-    message = {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
-    return _completion(message, answer)
+    members = {key: value for key, value in answer.items() if key not in (*_TEXT_KEYS, *_BESIDE)}
+    return _completion({"role": "assistant", **members, "content": text}, answer)
 
 
 def _completion(message: Mapping[str, Json], answer: Mapping[str, Json] | None = None) -> dict[str, Json]:
     given = answer.get("finish_reason") if answer is not None else None
-    finish = given if isinstance(given, str) and given else "tool_calls" if message.get("tool_calls") else "stop"
+    ended = "tool_calls" if any(map(message.get, _CALL_KEYS)) else "stop"
+    finish = given if isinstance(given, str) and given else ended
     extra = {key: answer[key] for key in ("usage", "model", "id") if answer is not None and key in answer}
     return {"choices": [{"index": 0, "message": dict(message), "finish_reason": finish}], **extra}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pytest_toolcall.core.errors import EndpointError
@@ -45,7 +45,7 @@ class RawAnswer:
     """An HTTP answer, live or recorded, secrets already taken out.
 
     ``headers`` by lower-case name. Either ``body``, with its ``value`` as JSON (None where it is none), or, for an
-    event stream under a status of success, ``lines`` and ``events``.
+    event stream under a status of success, ``lines`` and ``events``. ``choices_asked`` is the request's ``n``.
     """
 
     status: int
@@ -54,6 +54,12 @@ class RawAnswer:
     value: Json = None
     lines: tuple[str, ...] = ()
     events: tuple[Event, ...] | None = None
+    choices_asked: int = 1
+
+    def to(self, request: Mapping[str, Json]) -> RawAnswer:
+        """The answer to that request, which says how many choices it asked for."""
+        asked = request.get("n")
+        return replace(self, choices_asked=asked) if isinstance(asked, int) and asked > 1 else self
 
     @classmethod
     def of_text(cls, status: int, headers: Mapping[str, str], body: str) -> RawAnswer:

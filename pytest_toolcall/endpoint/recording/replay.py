@@ -138,7 +138,8 @@ class ReplayEndpoint:
         if not isinstance(response, Mapping):
             raise _recorded_error(error, line.where)
         try:
-            answer = recorded_answer(response)
+            request = line.value.get("request")
+            answer = recorded_answer(response).to(request if isinstance(request, Mapping) else {})
         except ValueError as fault:
             raise EndpointError("body", f"{line.where}: {fault}") from None
         reading = self._wires[line.wire].read(answer, tools)

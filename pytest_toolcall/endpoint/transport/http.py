@@ -99,6 +99,7 @@ class Transport:
         except (httpx2.RequestError, OSError) as error:
             fault = self._unreached(error)
         latency = perf_counter() - clock
+        answer = self._answer(receipt)
         await self._clients.drop_idle()
         if receipt.finished:
             fault = None  # the model's answer is whole; only its trailer was lost
@@ -108,7 +109,7 @@ class Transport:
             latency_s=latency,
             ttft_s=receipt.contents_s[0] if receipt.contents_s else None,
             itl_s=tuple(round(later - earlier, 4) for earlier, later in pairwise(receipt.contents_s)),
-            answer=self._answer(receipt),
+            answer=answer.to(request) if answer is not None else None,
             fault=fault,
         )
 

@@ -10,6 +10,22 @@ from pytest_toolcall.endpoint.transport.faults import RETRYABLE_STATUS, error_me
 from pytest_toolcall.endpoint.transport.sse import Event
 
 _MALFORMED_CODE = "tool_use_failed"
+_HOSTED = frozenset(
+    {
+        "web_search_call",
+        "web_search_preview_call",
+        "file_search_call",
+        "code_interpreter_call",
+        "image_generation_call",
+        "mcp_call",
+        "server_tool_use",
+        "mcp_tool_use",
+    }
+)
+"""Calls that the provider answers itself (Responses API reference, "Output items"; Messages API reference, "Content
+blocks")."""
+_FOR_THE_CLIENT = frozenset({"custom", "mcp_approval_request", "tool_calls", "function"})
+_FILLER = frozenset({"", "null", "none", "undefined"})
 
 
 def text_of(value: Json) -> str:
@@ -26,11 +42,16 @@ def count_in(holder: Json, name: str) -> int | None:
 
 
 def id_of(holder: Mapping[str, Json], name: str) -> str:
-    """The id of that name; empty where there is none. A number is taken by its digits."""
+    """The id of that name; empty where there is none or only filler. A number is taken by its digits."""
     value = holder.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    return value if isinstance(value, str) else ""
+    return value if isinstance(value, str) and not is_filler(value) else ""
+
+
+def is_filler(text: str) -> bool:
+    """The text stands for nothing: servers print their own null as text into fields that must be strings."""
+    return text.strip().lower() in _FILLER
 
 
 def index_of(value: Json) -> int | None:
@@ -69,18 +90,33 @@ def event_error(event: Event) -> Json:
 
 
 def tool_use_failed(body: Json) -> str:
-    """What the model wrote, where the provider says by its error code that it failed to write a call; else empty."""
+    """A sentence with what the model wrote, where the provider says by its error code that it failed to write a call;
+    else empty."""
     error = body.get("error") if isinstance(body, Mapping) else None
     if not isinstance(error, Mapping) or error.get("code") != _MALFORMED_CODE:
         return ""
-    written = error.get("failed_generation")
-    if isinstance(written, str) and written:
-        return written
-    return brief(written, 1000) if written else error_message(error) or _MALFORMED_CODE
+    return unread_call(error.get("failed_generation") or error_message(error) or _MALFORMED_CODE)
+
+
+def unread_call(written: Json) -> str:
+    """Why an answer is malformed in which the provider found a call that it could not read."""
+    return f"the provider could not read the model's call: {brief(written)}"
+
+
+def asks_client(kind: str) -> bool:
+    """An item, block or part of this type asks the client to act, or may do so: nobody knows all the types there will
+    be. Those that the provider runs itself are named here."""
+    named = kind.lower()
+    return named in _FOR_THE_CLIENT or (named.endswith(("_call", "_use")) and named not in _HOSTED)
+
+
+def other_request(kind: str) -> str:
+    """Why an answer is malformed that asks the client to act, but not by a function call."""
+    return f"the model asks the client to act by {brief(kind)}, which is not a function call"
 
 
 def failed_generation(answer: RawAnswer) -> str:
-    """What the model wrote, where the provider says anywhere in its answer that it failed to write a call; else empty.
+    """The sentence of `tool_use_failed`, where the provider says so anywhere in its answer; else empty.
 
     Raises `EndpointError` for a status that is no answer of the model.
     """

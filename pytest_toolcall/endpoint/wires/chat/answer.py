@@ -16,17 +16,28 @@ from pytest_toolcall.endpoint.transport.sse import Event
 from pytest_toolcall.endpoint.wires.arguments import Arguments, read_arguments
 from pytest_toolcall.endpoint.wires.chat.deltas import REASONING_FIELDS, CallDraft, DeltaMerger, whole_calls
 from pytest_toolcall.endpoint.wires.leaks import leaks_call
-from pytest_toolcall.endpoint.wires.members import count_in, event_error, failed_generation, reasoning_text, text_of
+from pytest_toolcall.endpoint.wires.members import (
+    asks_client,
+    count_in,
+    event_error,
+    failed_generation,
+    index_of,
+    other_request,
+    reasoning_text,
+    text_of,
+)
 from pytest_toolcall.endpoint.wires.wire import Reading, StreamProgress
 
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length", "token_limit"})
 _FILTERED = frozenset({"content_filter", "content_filtered", "safety"})
 _MALFORMED_FINISH = "malformed_function_call"
+_OWN_TYPES = frozenset({"function", "function_call", "tool_call", "tool_use"})
+"""What servers write into the ``type`` of a function call."""
 
 
 @dataclass(slots=True)
 class _Completion:
-    """What an answer says, whether it came in one piece or as a stream."""
+    """What one choice of an answer says, whether it came in one piece or as a stream."""
 
     content: Json = None
     refusal: str = ""
@@ -43,41 +54,55 @@ def read_response(answer: RawAnswer, tools: Sequence[Tool]) -> Reading:
     malformed = failed_generation(answer)
     if malformed:
         return Reading(Reply(malformed=malformed))
-    completion = _of_events(answer.events) if answer.events is not None else _of_body(answer)
+    choices = _of_events(answer.events) if answer.events is not None else _of_body(answer)
+    completion = _chosen(choices, answer.choices_asked)
     return Reading(_reply(completion, [tool.name for tool in tools]), completion.usage.get("cost"))
+
+
+def _chosen(choices: Mapping[int, _Completion], asked: int) -> _Completion:
+    """The choice that is read: the first, unless only another one holds a call and no more than one was asked for."""
+    first = choices[min(choices)]
+    if first.calls or asked > 1:
+        return first
+    return next((choices[number] for number in sorted(choices) if choices[number].calls), first)
 
 
 def progress(event: Event) -> StreamProgress:
     """What one event means for the reading of the stream that it is part of."""
     if event.done or not event.readable or event_error(event) is not None:
         return StreamProgress(done=True)
-    choice = _choice(event.value)
-    if choice is None:
-        return StreamProgress()
-    if choice.get("error"):
+    choices = [choice for _, choice in _numbered(event.value)]
+    if any(choice.get("error") for choice in choices):
         return StreamProgress(done=True)
-    delta = _delta(choice)
-    call = bool(delta.get("tool_calls") or delta.get("function_call"))
-    content = call or any(delta.get(key) for key in ("content", "refusal", *REASONING_FIELDS))
-    return StreamProgress(content, finished=bool(text_of(choice.get("finish_reason"))), call=call)
+    said = [_message_of(choice) for choice in choices]
+    call = any(message.get(key) for message in said for key in ("tool_calls", "function_call"))
+    content = call or any(message.get(key) for message in said for key in ("content", "refusal", *REASONING_FIELDS))
+    finished = any(text_of(choice.get("finish_reason")) for choice in choices)
+    return StreamProgress(content, finished=finished, call=call)
 
 
-def _of_body(answer: RawAnswer) -> _Completion:
+def _of_body(answer: RawAnswer) -> dict[int, _Completion]:
     body = answer.value
     if not isinstance(body, Mapping):
         what = "is not JSON" if body is None else "is not a JSON object"
         raise EndpointError("body", f"the answer {what}: {page_message(answer.body) or '(empty)'}")
     if body.get("error"):
         raise in_band_error(body["error"], body)
-    choice = _choice(body)
-    if choice is None:
+    choices = _numbered(body)
+    if not choices:
         said = error_message(body)
         raise EndpointError("body", "the answer holds no choice" + (f": {said}" if said else ""))
+    read: dict[int, _Completion] = {}
+    for number, choice in choices:
+        free = number if number not in read else max(read) + 1  # some servers give every choice the index 0
+        read[free] = _of_choice(choice, body)
+    return read
+
+
+def _of_choice(choice: Mapping[str, Json], body: Mapping[str, Json]) -> _Completion:
     if choice.get("error"):
         raise in_band_error(choice["error"], choice)
-    message = choice.get("message")
-    if not isinstance(message, Mapping):
-        message = _delta(choice)
+    message = _message_of(choice)
     content = message.get("content")
     return _Completion(
         content=[content] if isinstance(content, Mapping) else content,
@@ -91,9 +116,11 @@ def _of_body(answer: RawAnswer) -> _Completion:
     )
 
 
-def _of_events(events: Sequence[Event]) -> _Completion:
-    merger = DeltaMerger()
-    whole = _Completion()
+def _of_events(events: Sequence[Event]) -> dict[int, _Completion]:
+    mergers: dict[int, DeltaMerger] = {}
+    choices: dict[int, _Completion] = {}
+    model = identity = ""
+    usage: Mapping[str, Json] = {}
     ended = False
     for event in events:
         if event.done:
@@ -107,40 +134,42 @@ def _of_events(events: Sequence[Event]) -> _Completion:
         if not isinstance(event.value, Mapping):
             continue
         chunk = event.value
-        whole.model = whole.model or text_of(chunk.get("model"))
-        whole.id = whole.id or text_of(chunk.get("id"))
-        choice = _choice(chunk)
-        whole.usage = _usage(chunk, choice or {}) or whole.usage
-        if choice is None:
-            continue
-        if choice.get("error"):
-            raise in_band_error(choice["error"], choice)
-        merger.add(_delta(choice))
-        whole.finish_reason = text_of(choice.get("finish_reason")) or whole.finish_reason
-    if not ended and not whole.finish_reason:
+        model = model or text_of(chunk.get("model"))
+        identity = identity or text_of(chunk.get("id"))
+        usage = _usage(chunk, {}) or usage
+        for number, choice in _numbered(chunk):
+            if choice.get("error"):
+                raise in_band_error(choice["error"], choice)
+            usage = _usage({}, choice) or usage
+            mergers.setdefault(number, DeltaMerger()).add(_message_of(choice))
+            whole = choices.setdefault(number, _Completion())
+            whole.finish_reason = text_of(choice.get("finish_reason")) or whole.finish_reason
+    if not ended and not any(whole.finish_reason for whole in choices.values()):
         raise Transient("stream", "the stream broke off: neither finish_reason nor [DONE] came")
-    whole.content, whole.refusal = merger.content, merger.refusal
-    whole.reasoning, whole.calls = merger.reasoning, merger.calls
-    return whole
+    if not choices:
+        raise Transient("stream", "the stream ended without an answer: it holds no choice")
+    for number, whole in choices.items():
+        merger = mergers[number]
+        whole.content, whole.refusal = merger.content, merger.refusal
+        whole.reasoning, whole.calls = merger.reasoning, merger.calls
+        whole.usage, whole.model, whole.id = usage, model, identity
+    return choices
 
 
-def _choice(body: Json) -> Mapping[str, Json] | None:
-    """The choice with index 0, the only one that is read; None where the body holds no choice for it."""
+def _numbered(body: Json) -> list[tuple[int, Mapping[str, Json]]]:
+    """The choices of a body or chunk with their index; one without an index has that of its place."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
-    if not isinstance(choices, list):
-        return None
-    found = [choice for choice in choices if isinstance(choice, Mapping)]
-    return next((choice for choice in found if choice.get("index") in (0, None)), None) or (
-        found[0] if found and "message" in found[0] else None
-    )
+    entries = [choice for choice in choices if isinstance(choice, Mapping)] if isinstance(choices, list) else []
+    indices = [index_of(choice.get("index")) for choice in entries]
+    return [
+        (at if index is None else index, entry) for at, (index, entry) in enumerate(zip(indices, entries, strict=True))
+    ]
 
 
-def _delta(choice: Mapping[str, Json]) -> Mapping[str, Json]:
-    for key in ("delta", "message"):
-        if isinstance(choice.get(key), Mapping):
-            value: Mapping[str, Json] = choice[key]
-            return value
-    return {}
+def _message_of(choice: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What a choice says; servers use ``delta`` and ``message`` one for the other."""
+    found = [choice[key] for key in ("message", "delta") if isinstance(choice.get(key), Mapping)]
+    return next(filter(None, found), {})
 
 
 def _usage(body: Mapping[str, Json], choice: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -177,17 +206,27 @@ def _reply(whole: _Completion, declared: Sequence[str]) -> Reply:
     thinking = "\n".join([thinking, *(reasoning_text(value) for value in whole.reasoning.values())])
     if leaks_call(text, thinking, declared):
         remarks.append("leaked_call")
+    refused = "the provider says: malformed function call" if finish == _MALFORMED_FINISH else ""
     return Reply(
         calls=tuple(calls),
         text=text or whole.refusal,
         finish_reason=whole.finish_reason,
         message=_message(whole, calls, texts),
-        malformed="the provider says: malformed function call" if finish == _MALFORMED_FINISH else "",
+        malformed=refused or _other_request(whole),
         remarks=tuple(dict.fromkeys(remarks)),
         model=whole.model,
         id=whole.id,
         usage=_token_counts(whole.usage),
     )
+
+
+def _other_request(whole: _Completion) -> str:
+    """Why the answer is malformed, where a part of its content or an entry of its calls asks the client to act in
+    another form than a function call; else empty."""
+    parts = whole.content if isinstance(whole.content, list) else []
+    kinds = [text_of(part.get("type")) for part in parts if isinstance(part, Mapping)]
+    kinds += [draft.type for draft in whole.calls if draft.type not in _OWN_TYPES]
+    return next((other_request(kind) for kind in kinds if asks_client(kind)), "")
 
 
 def _call(draft: CallDraft, name: str, arguments: Arguments) -> ToolCall:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.endpoint.wires.members import id_of, index_of
+from pytest_toolcall.endpoint.wires.members import id_of, index_of, is_filler, text_of
 
 REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details")
 """Where endpoints put the model's thinking, by their own names."""
@@ -24,6 +24,7 @@ class CallDraft:
     """A call as its fragments leave it: ``names`` and ``arguments`` in the order they came, null ones left out."""
 
     id: str = ""
+    type: str = ""
     names: list[str] = field(default_factory=list)
     arguments: list[Json] = field(default_factory=list)
     extra: dict[str, Json] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class CallDraft:
     def add(self, fragment: Mapping[str, Json]) -> None:
         """Take in one fragment, or a whole call. The members of ``function`` may also stand beside the id."""
         self.id = self.id or id_of(fragment, "id")
+        self.type = self.type or text_of(fragment.get("type"))
         flat = "function" not in fragment
         function = fragment if flat else fragment["function"]
         if isinstance(function, Mapping):
@@ -49,7 +51,7 @@ class CallDraft:
         that it belongs there."""
         appended = ""
         for fragment in self.names:
-            if fragment != appended:
+            if fragment != appended and not is_filler(fragment):
                 appended += fragment
         glued = "".join(self.names)
         if appended.strip() not in declared and glued.strip() in declared:

@@ -16,11 +16,13 @@ from pytest_toolcall.endpoint.transport.sse import Event
 from pytest_toolcall.endpoint.wires.arguments import call_of_block, read_arguments
 from pytest_toolcall.endpoint.wires.leaks import leaks_call
 from pytest_toolcall.endpoint.wires.members import (
+    asks_client,
     count_in,
     event_error,
     failed_generation,
     id_of,
     index_of,
+    other_request,
     reasoning_text,
     text_of,
 )
@@ -28,6 +30,7 @@ from pytest_toolcall.endpoint.wires.responses.output_items import event_type
 from pytest_toolcall.endpoint.wires.wire import Reading, StreamProgress
 
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "length"})
+_REMARKS = {"refusal": "filtered", "content_filter": "filtered", "pause_turn": "paused"}
 _CALL_FIELDS = frozenset({"type", "id", "name", "input"})
 _OPENED_BY = {"text_delta": "text", "input_json_delta": "tool_use", "thinking_delta": "thinking"}
 """What kind of block a delta belongs to, for servers that never announce the block."""
@@ -58,6 +61,7 @@ class _Answer:
 
     blocks: list[_Block] = field(default_factory=list)
     stop_reason: str = ""
+    started: bool = False
     usage: dict[str, Json] = field(default_factory=dict)
     model: str = ""
     id: str = ""
@@ -138,6 +142,8 @@ def _of_events(events: Sequence[Event]) -> _Answer:
         if not event.readable:
             raise Transient("stream", f"damaged stream: an event is not JSON: {clean(event.data, 120)}")
         if kind == "message_stop":
+            if not (whole.started and whole.stop_reason):
+                raise Transient("stream", "the stream ended without an answer: no message_start or no stop reason came")
             return whole
         if isinstance(event.value, Mapping):
             _take(kind, event.value, whole, by_index)
@@ -147,6 +153,7 @@ def _of_events(events: Sequence[Event]) -> _Answer:
 def _take(kind: str, value: Mapping[str, Json], whole: _Answer, by_index: dict[int, _Block]) -> None:
     index, delta = index_of(value.get("index")), value.get("delta")
     if kind == "message_start":
+        whole.started = True
         message = value.get("message")
         if isinstance(message, Mapping):
             whole.take_head(message)
@@ -189,11 +196,12 @@ def _extend(block: _Block, delta: Mapping[str, Json]) -> None:
 def _reply(whole: _Answer, declared: Sequence[str]) -> Reply:
     reason = whole.stop_reason.lower()
     cut = reason in _CUT
-    remarks = ["cut_off"] if cut else ["filtered"] if reason in ("refusal", "content_filter") else []
+    remarks = ["cut_off"] if cut else [_REMARKS[reason]] if reason in _REMARKS else []
     calls: list[ToolCall] = []
     echoed: list[dict[str, Json]] = []
     texts: list[str] = []
     thinking: list[str] = []
+    malformed = ""
     for position, block in enumerate(whole.blocks):
         value = block.whole()
         kind = value.get("type")
@@ -208,6 +216,8 @@ def _reply(whole: _Answer, declared: Sequence[str]) -> Reply:
             echoed.append({**value, "type": "tool_use", "name": name.strip(), "input": read})
             continue
         echoed.append(value)
+        if asks_client(text_of(kind)) and not malformed:
+            malformed = other_request(text_of(kind))
         if kind in ("text", None):
             texts.append(text_of(value.get("text")))
         elif kind == "thinking":
@@ -220,6 +230,7 @@ def _reply(whole: _Answer, declared: Sequence[str]) -> Reply:
         text=text,
         finish_reason=whole.stop_reason,
         message={"role": "assistant", "content": echoed},
+        malformed=malformed,
         remarks=tuple(dict.fromkeys(remarks)),
         model=whole.model,
         id=whole.id,

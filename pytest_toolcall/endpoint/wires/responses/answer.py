@@ -16,10 +16,12 @@ from pytest_toolcall.endpoint.transport.sse import Event
 from pytest_toolcall.endpoint.wires.arguments import call_of_block, read_arguments
 from pytest_toolcall.endpoint.wires.leaks import leaks_call
 from pytest_toolcall.endpoint.wires.members import (
+    asks_client,
     count_in,
     event_error,
     failed_generation,
     id_of,
+    other_request,
     reasoning_text,
     text_of,
     tool_use_failed,
@@ -121,6 +123,8 @@ def _of_events(events: Sequence[Event]) -> _Response:
             ending = response if isinstance(response, Mapping) else {}
             whole = _of_response(ending, text_of(ending.get("status")) or _ENDS[kind])
             whole.output = whole.output or merger.items()
+            if not whole.output:
+                raise Transient("stream", f"the stream ended without an answer: {kind} holds no output item")
             whole.model, whole.id = whole.model or model, whole.id or identity
             return whole
         merger.add(kind, event.value)
@@ -137,6 +141,7 @@ def _reply(whole: _Response, declared: Sequence[str]) -> Reply:
     texts: list[str] = []
     refusals: list[str] = []
     thinking: list[str] = []
+    malformed = ""
     for position, item in enumerate(items):
         kind = item_type(item)
         if kind == "function_call":
@@ -151,6 +156,7 @@ def _reply(whole: _Response, declared: Sequence[str]) -> Reply:
             echoed.append({**item, "type": kind, "name": name.strip(), "arguments": arguments.replay})
             continue
         echoed.append(item)
+        malformed = malformed or next((other_request(one) for one in _kinds(item) if asks_client(one)), "")
         if kind == "message":
             _read_content(item.get("content"), texts, refusals)
         elif kind == "reasoning":
@@ -163,11 +169,19 @@ def _reply(whole: _Response, declared: Sequence[str]) -> Reply:
         text=text or "".join(refusals),
         finish_reason=whole.reason or whole.status,
         message={"output": echoed},
+        malformed=malformed,
         remarks=tuple(dict.fromkeys(remarks)),
         model=whole.model,
         id=whole.id,
         usage=_token_counts(whole.usage),
     )
+
+
+def _kinds(item: Mapping[str, Json]) -> list[str]:
+    """The types of an item and of the parts of its content."""
+    content = item.get("content")
+    parts = content if isinstance(content, list) else [content]
+    return [item_type(item), *(text_of(part.get("type")) for part in parts if isinstance(part, Mapping))]
 
 
 def _read_content(content: Json, texts: list[str], refusals: list[str]) -> None:
