@@ -98,7 +98,8 @@ class Dialogue(Plan):
 
 @dataclass(frozen=True, slots=True)
 class AssertionFinding:
-    """How one assertion came out. ``score`` is 1 or 0, None where the judge could not say."""
+    """How one assertion came out. ``score`` is 1 or 0, None where the judge could not say; ``failure_mode`` names the
+    kind of mistake where there is a name for it."""
 
     turn: int
     type: AssertionType
@@ -106,6 +107,7 @@ class AssertionFinding:
     weight: float
     score: float | None
     reason: str = ""
+    failure_mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)

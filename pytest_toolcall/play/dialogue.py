@@ -24,6 +24,7 @@ from pytest_toolcall.play.benchmark_tools import with_calculator
 from pytest_toolcall.play.conversation import result_text
 from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.trial import Trial
+from pytest_toolcall.verdict.answers import Unanswered
 from pytest_toolcall.verdict.assertions import (
     calls_assertion,
     shown,
@@ -31,6 +32,7 @@ from pytest_toolcall.verdict.assertions import (
     trial_passes,
     trial_reason,
     trial_score,
+    turn_unanswered,
 )
 from pytest_toolcall.verdict.calls import call_findings
 
@@ -73,6 +75,7 @@ class _Talk:
         self.transcript: list[Line] = []
         self.results: list[Result] = []
         self.rubric: RubricFinding | None = None
+        self.nothing: Unanswered | None = None
 
     async def run(self) -> None:
         for number, turn in enumerate(self.dialogue.turns):
@@ -110,39 +113,44 @@ class _Talk:
 
     async def _grade_turn(self, number: int, turn: Turn, replies: Sequence[Reply], known: Sequence[Result]) -> None:
         response = "\n".join(reply.text for reply in replies if reply.text)
+        self.nothing = turn_unanswered(replies)
         for assertion in turn.assertions:
-            self.findings.append(await self._grade(number, turn, assertion, response, replies, known))
+            score, reason, mode = await self._grade(turn, assertion, response, replies, known)
+            self.findings.append(
+                AssertionFinding(number, assertion.type, shown(assertion), assertion.weight, score, reason, mode)
+            )
 
     async def _grade(
-        self,
-        number: int,
-        turn: Turn,
-        assertion: Assertion,
-        response: str,
-        replies: Sequence[Reply],
-        known: Sequence[Result],
-    ) -> AssertionFinding:
-        score: float | None
+        self, turn: Turn, assertion: Assertion, response: str, replies: Sequence[Reply], known: Sequence[Result]
+    ) -> tuple[float | None, str, str]:
+        """Score, reason and failure mode of one assertion."""
+        if assertion.type in ("calls", "no_call"):
+            # Results of earlier turns and of this one: a call may use what a call just before it brought.
+            results = [*known, *self.results[len(known) :]]
+            reason, mode = calls_assertion(assertion, replies, self.case.tools, results)
+            if reason or assertion.type == "calls":
+                return float(not reason), reason, mode
+        if self.nothing is not None:
+            return 0.0, self.nothing.reason, self.nothing.mode
+        if assertion.type == "no_call":
+            return 1.0, "", ""
         if assertion.type == "llm-rubric":
             assert self.grader is not None
             try:
                 grade = await self.grader.grade(assertion.value, turn.content, response)
-                score, reason = float(grade.passed), grade.reason
             except JudgeFailed as error:
-                score, reason = None, str(error)
-        elif assertion.type in ("calls", "no_call"):
-            # Results of earlier turns and of this one: a call may use what a call just before it brought.
-            reason = calls_assertion(assertion, replies, self.case.tools, [*known, *self.results[len(known) :]])
-            score = float(not reason)
-        else:
-            reason = text_assertion(assertion, response)
-            score = float(not reason)
-        return AssertionFinding(number, assertion.type, shown(assertion), assertion.weight, score, reason)
+                return None, str(error), ""
+            return float(grade.passed), grade.reason, ""
+        reason = text_assertion(assertion, response)
+        return float(not reason), reason, ""
 
     async def _grade_rubric(self) -> None:
         rubric = self.dialogue.rubric
         assert rubric is not None
         assert self.grader is not None
+        if self.nothing is not None:
+            self.rubric = RubricFinding(rubric.name, 0.0, reason=f"the last turn has no answer: {self.nothing.reason}")
+            return
         try:
             grade = await self.grader.grade_rubric(rubric, self.transcript)
             self.rubric = RubricFinding(rubric.name, grade.score, grade.criteria)
@@ -175,10 +183,8 @@ class _Talk:
 
 
 def _failure_modes(findings: Sequence[AssertionFinding]) -> tuple[str, ...]:
-    """Only assertions on calls name a kind of mistake; a text is right or wrong."""
-    failed = {finding.type for finding in findings if finding.weight and not finding.score}
-    modes = (("no_call", "unnecessary_tool_call"), ("calls", "wrong_tool_sequence"))
-    return tuple(mode for kind, mode in modes if kind in failed)
+    """Each mode once; a text that is an answer is right or wrong, for which there is no name."""
+    return tuple(dict.fromkeys(finding.failure_mode for finding in findings if finding.weight and finding.failure_mode))
 
 
 def _step(case: Case, reply: Reply) -> StepVerdict:

@@ -13,6 +13,7 @@ from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.play.benchmark_tools import BENCHMARK_TOOLS, stand_ins, with_calculator
 from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.trial import Trial
+from pytest_toolcall.verdict.answers import unanswered
 from pytest_toolcall.verdict.calls import call_findings
 from pytest_toolcall.verdict.tasks import TaskVerdict, judge_task
 
@@ -69,8 +70,8 @@ async def play_task(case: Case, task: Task, trial: Trial) -> TrialVerdict:
 
 
 def _stopped(reply: Reply) -> bool:
-    """The model ended the conversation by itself: with an answer, neither empty nor cut off."""
-    return not reply.calls and bool(reply.text.strip()) and not reply.cut_off
+    """The model ended the conversation by itself, with an answer."""
+    return not reply.calls and unanswered(reply) is None
 
 
 def _answer(reply: Reply, trial: Trial) -> tuple[MockedCall, ...]:

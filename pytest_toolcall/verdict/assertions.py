@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_toolcall.core.dialogues import Assertion, AssertionFinding, Dialogue, RubricFinding
+from pytest_toolcall.core.expectations import Step
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict.answers import Unanswered, unanswered
 from pytest_toolcall.verdict.calls import judge_calls
 from pytest_toolcall.verdict.ecma import javascript_pattern
+from pytest_toolcall.verdict.failures import step_failure
 from pytest_toolcall.verdict.patterns import Undecided
 
 
@@ -29,22 +32,28 @@ def text_assertion(assertion: Assertion, response: str) -> str:
     return "" if wanted in inside else f"{assertion.value!r} is not in {brief(response)}"
 
 
+def turn_unanswered(replies: Sequence[Reply]) -> Unanswered | None:
+    """Why the responses to one user message hold no answer, which passes no assertion on what was said."""
+    malformed = next((reply for reply in replies if reply.outcome == "malformed"), None)
+    if malformed is not None:
+        return unanswered(malformed)
+    last = replies[-1]
+    if last.calls:
+        return Unanswered("wrong_turn_count", f"no answer came: {len(replies)} responses all called tools")
+    return unanswered(last)
+
+
 def calls_assertion(
     assertion: Assertion, replies: Sequence[Reply], tools: Sequence[Tool], results: Sequence[Result]
-) -> str:
-    """Why the calls of a turn are not the wanted ones; empty when they are.
-
-    ``no_call`` wants an answer without a call; an empty one, or one that was cut off, is no answer.
-    """
+) -> tuple[str, str]:
+    """Why the calls of a turn are not the wanted ones, and the failure mode; both empty when they are."""
+    calls = tuple(call for reply in replies for call in reply.calls)
+    verdict = judge_calls(calls, assertion.calls, tools, results)
     malformed = next((reply.malformed for reply in replies if reply.malformed), "")
-    if malformed:
-        return f"the provider says that the model failed to write a call: {malformed}"
-    reason = judge_calls([call for reply in replies for call in reply.calls], assertion.calls, tools, results).reason
-    if reason or assertion.type == "calls" or not replies:
-        return reason
-    if not any(reply.text.strip() for reply in replies):
-        return "the answer is empty"
-    return "the answer is cut off" if replies[-1].cut_off else ""
+    if verdict.passed and not malformed:
+        return "", ""
+    whole = Reply(calls, replies[-1].text, malformed=malformed, remarks=replies[-1].remarks)
+    return malformed or verdict.reason, step_failure(Step(assertion.calls), whole, verdict, tools)
 
 
 def shown(assertion: Assertion) -> str:

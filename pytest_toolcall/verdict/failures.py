@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pytest_toolcall.core.expectations import CallSet, Step
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict.answers import unanswered
 from pytest_toolcall.verdict.calls import CallsVerdict
 from pytest_toolcall.verdict.schema import SchemaFault, schema_faults
 
@@ -29,6 +30,7 @@ FAILURE_MODES = (
     "error_retry_invalid",
     "empty_answer",
     "malformed_call",
+    "leaked_call",
     "made_up_tool",
 )
 """Every label there is; ``errored`` is kept apart, since it is no mistake of the model."""
@@ -46,10 +48,9 @@ def step_failure(
 ) -> str:
     """The failure mode of a step that did not pass; empty for an answer whose text is wrong without any result that it
     could have come from, since no label names that."""
-    if reply.outcome == "malformed":
-        return "malformed_call"
-    if not reply.calls and (not reply.text.strip() or reply.cut_off or "filtered" in reply.remarks):
-        return "empty_answer"
+    nothing = unanswered(reply) if not reply.calls or reply.outcome == "malformed" else None
+    if nothing is not None:
+        return nothing.mode
     offered = {tool.name for tool in tools}
     if any(call.name not in offered for call in reply.calls):
         return "made_up_tool"

@@ -11,6 +11,7 @@ from pytest_toolcall.core.mocks import MockedCall
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tasks import Task, TaskTurn
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict.answers import unanswered
 from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.asking_back import clarification
 from pytest_toolcall.verdict.calls import argument
@@ -34,11 +35,12 @@ class Ambiguity:
 def ambiguous(task: Task, reply: Reply, tools: Sequence[Tool], prompt: str) -> Ambiguity:
     """``no_tool``: no call. ``underspecified`` and ``assumption``: an answer that asks for what is missing, or a call
     whose every value is grounded."""
-    answered = bool(reply.text.strip()) and not reply.cut_off
+    nothing = None if reply.calls else unanswered(reply)
+    if nothing is not None:
+        return Ambiguity(False, None if task.strategy == "no_tool" else False, reason=nothing.reason)
     if task.strategy == "no_tool":
-        if reply.calls:
-            return Ambiguity(False, None, reason=f"called {reply.calls[0].name} where no tool is right")
-        return Ambiguity(answered, None, reason="" if answered else "the answer is empty")
+        called = f"called {reply.calls[0].name} where no tool is right" if reply.calls else ""
+        return Ambiguity(not called, None, reason=called)
     if not reply.calls:
         asked = clarification(reply.text, tools, prompt)
         return Ambiguity(
@@ -119,7 +121,7 @@ def declines(expected: ExpectedCall, reply: Reply, tools: Sequence[Tool], prompt
     """Whether an answer in text speaks of what it cannot do: it asks about a parameter of the expected tool, or names
     one. What it says of it is not understood."""
     tool = next((tool for tool in tools if tool.name == expected.name), None)
-    if tool is None or reply.cut_off:
+    if tool is None or unanswered(reply) is not None:
         return False
     named = any(has_token(name.replace("_", " "), reply.text) for name in tool.properties)
     return named or clarification(reply.text, (tool,), prompt).asks

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from pytest_toolcall.core.cases import Case, Suite
 from pytest_toolcall.core.expectations import Argument, Rules, Step
-from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import CallComparison, StepVerdict
+from pytest_toolcall.verdict.answers import unanswered
 from pytest_toolcall.verdict.arguments import describe, problems_of
 from pytest_toolcall.verdict.bfcl import NAME as BFCL
 from pytest_toolcall.verdict.bfcl import compare_bfcl, judge_bfcl
@@ -83,11 +83,13 @@ def _native(
     """The verdict on the calls; whether the response as a whole passes; if not, why."""
     verdict = judge_calls(reply.calls, step.alternatives, tools, results)
     passed = verdict.passed and reply.outcome != "malformed"
-    reason = reply.malformed and f"the provider could not read the model's call: {brief(reply.malformed)}"
-    reason = reason or verdict.reason
+    reason = reply.malformed or verdict.reason
+    nothing = unanswered(reply) if reply.outcome == "no_call" else None
     if passed and reply.outcome == "no_call":  # also where every expected call is optional
-        reason = _unfinished(reply) or _text_problem(step, reply, results)
+        reason = nothing.reason if nothing is not None else _text_problem(step, reply, results)
         passed = not reason
+    elif nothing is not None and nothing.mode == "leaked_call":
+        reason = f"{reason}; {nothing.reason}"
     return verdict, passed, reason
 
 
@@ -98,16 +100,6 @@ def judged_strictly(case: Case) -> Case:
     if plan is case.plan:
         return case
     return replace(case, suite=Suite(case.suite.name, f"{case.suite.version}+strict"), plan=plan)
-
-
-def _unfinished(reply: Reply) -> str:
-    if not reply.text.strip():
-        return "the answer is empty" + (" (withheld by a content filter)" if "filtered" in reply.remarks else "")
-    if reply.cut_off:
-        return "the answer is cut off at the output limit"
-    if "filtered" in reply.remarks:
-        return "the answer is withheld by a content filter"
-    return ""
 
 
 def _text_problem(step: Step, reply: Reply, results: Sequence[Result]) -> str:

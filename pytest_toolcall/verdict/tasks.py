@@ -9,6 +9,7 @@ from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tasks import Task, TaskTurn
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.verdict.answers import unanswered
 from pytest_toolcall.verdict.failures import schema_failure, value_failures
 from pytest_toolcall.verdict.orchestration import Orchestration, PlacedCall, effective_calls, orchestrate
 from pytest_toolcall.verdict.overlays import ambiguous, declines, recovery, schema_compliance
@@ -33,14 +34,19 @@ def judge_task(
     """Judge a finished task. ``turns`` are all responses in order, ``stopped`` as in `orchestrate`."""
     last = turns[-1].reply
     if last.outcome == "malformed":
-        problem = next((call.problem for call in last.calls if call.problem), last.malformed)
         scores = _unreadable(task, last, tools)
-        return TaskVerdict(False, 0.0, scores, ("malformed_call",), f"a call cannot be read: {problem}")
+        return TaskVerdict(False, 0.0, scores, *_unanswered(last, "", ""))
     if task.sequence:
         return _judge_chain(task, turns, tools, stopped=stopped)
     if task.category == "ambiguous":
         return _judge_ambiguous(task, turns[0].reply, tools, prompt)
     return _judge_request(task, turns[0].reply, tools, prompt)
+
+
+def _unanswered(reply: Reply, mode: str, reason: str) -> tuple[tuple[str, ...], str]:
+    """Failure mode and reason of a response without a call that can be read; ``mode`` for one that is an answer."""
+    nothing = unanswered(reply)
+    return ((mode,), reason) if nothing is None else ((nothing.mode,), nothing.reason)
 
 
 def _unreadable(task: Task, reply: Reply, tools: Sequence[Tool]) -> dict[str, Json]:
@@ -94,10 +100,10 @@ def _request_failures(task: Task, reply: Reply, tools: Sequence[Tool], credit: P
     if task.expected is None:
         if reply.calls:
             return ["unnecessary_tool_call"]
-        return [] if reply.text.strip() and not reply.cut_off else ["empty_answer"]
+        nothing = unanswered(reply)
+        return [] if nothing is None else [nothing.mode]
     if not reply.calls:
-        return ["incorrect_refusal" if reply.text.strip() and not reply.cut_off else "empty_answer"]
-    if not credit.tool_correct:
+from pytest_toolcall.verdict.answers import unanswered
         return ["wrong_tool_selected"]
     modes = []
     if round(credit.params_complete, 2) < round(task.completeness, 2):
@@ -116,8 +122,7 @@ def _request_reason(task: Task, reply: Reply, credit: PartialCredit, modes: Sequ
         return ""
     wanted = task.expected.name if task.expected is not None else "no call"
     made = ", ".join(call.name for call in reply.calls) or "no call"
-    wrong = next((finding for finding in credit.findings if finding.problem), None)
-    if credit.tool_correct and wrong is not None:
+from pytest_toolcall.verdict.answers import unanswered
         return f"{wanted}.{wrong.name} {wrong.problem}, expected {wrong.expected}"
     if credit.tool_correct and modes[0] != "extra_call":
         return f"{wanted}: {modes[0]}, complete {credit.params_complete:.2f}, valid {credit.params_valid:.2f}"
@@ -143,7 +148,7 @@ def _ambiguous_failure(task: Task, reply: Reply, tools: Sequence[Tool], hallucin
     if any(call.name not in offered for call in reply.calls):
         return "made_up_tool"
     if not reply.calls:
-        return "incorrect_refusal" if reply.text.strip() and not reply.cut_off else "empty_answer"
+        return _unanswered(reply, "incorrect_refusal", "")[0][0]
     if hallucinated:
         return "hallucinated_param_value"
     if task.strategy == "no_tool":
@@ -186,9 +191,9 @@ def _chain_failures(
     calls = [call for turn in turns for call in turn.reply.calls]
     offered = {tool.name: tool for tool in tools}
     last = turns[-1].reply
-    empty = not last.calls and (not last.text.strip() or last.cut_off)
+    nothing = unanswered(last) if not last.calls else None
     if not calls:
-        return ["empty_answer" if empty else "incorrect_refusal"], "made no call"
+        return [nothing.mode if nothing is not None else "incorrect_refusal"], "made no call"
     if any(call.name not in offered for call in calls):
         return ["made_up_tool"], "called a tool that was not offered"
     modes: list[str] = []
@@ -199,9 +204,9 @@ def _chain_failures(
         modes.append(_value_failure(calls, offered))
     if found.flow_problem:
         modes.append("data_flow_error")
-    if empty:
-        modes.append("empty_answer")
-        reason = reason or "the answer at the end is empty"
+    if nothing is not None:
+        modes.append(nothing.mode)
+        reason = reason or f"at the end, {nothing.reason}"
     elif not found.turns_correct:
         modes.append("wrong_turn_count")
         reason = reason or "did not stop at the expected turn"

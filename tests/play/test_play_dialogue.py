@@ -92,7 +92,7 @@ async def test_wrong_calls_fail_by_their_weight_and_name_the_kind_of_mistake(tmp
     trial = await played(case_of(tmp_path, DESK), model)
     assert trial.outcome == "failed"
     assert trial.score == pytest.approx(1 / 5)
-    assert trial.failure_modes == ("unnecessary_tool_call", "wrong_tool_sequence")
+    assert trial.failure_modes == ("incorrect_refusal", "unnecessary_tool_call")
 
 
 async def test_an_agent_that_never_stops_calling_is_stopped(tmp_path: Path) -> None:

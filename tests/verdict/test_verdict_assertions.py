@@ -15,6 +15,7 @@ from pytest_toolcall.core.dialogues import (
 )
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall
 from pytest_toolcall.core.replies import Reply, ToolCall
+from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict import patterns
 from pytest_toolcall.verdict.assertions import (
     calls_assertion,
@@ -23,6 +24,7 @@ from pytest_toolcall.verdict.assertions import (
     trial_passes,
     trial_reason,
     trial_score,
+    turn_unanswered,
 )
 
 
@@ -62,16 +64,46 @@ def test_a_search_that_takes_too_long_does_not_hold_and_says_so(monkeypatch: pyt
         (Assertion("no_call"), [Reply()], "empty"),
         (Assertion("no_call"), [Reply(text=" \n")], "empty"),
         (Assertion("no_call"), [Reply(text="Well", remarks=("cut_off",))], "cut off"),
-        (Assertion("no_call"), [Reply(malformed="malformed_function_call")], "failed to write a call"),
+        (Assertion("no_call"), [Reply(text="Hm. [TOOL_CALLS]", remarks=("leaked_call",))], "tool parser"),
+        (Assertion("no_call"), [Reply(malformed="malformed_function_call")], "malformed_function_call"),
         (Assertion("no_call"), [Reply((ToolCall("refund", "{", None, "not JSON"),))], "refund"),
     ],
 )
 def test_assertions_on_calls_see_every_response_of_the_turn(
     assertion: Assertion, replies: list[Reply], reason: str
 ) -> None:
-    found = calls_assertion(assertion, replies, (), ())
+    found, mode = calls_assertion(assertion, replies, (), ())
+    nothing = turn_unanswered(replies)
+    if not found and assertion.type == "no_call" and nothing is not None:
+        found, mode = nothing.reason, nothing.mode
     assert reason in found
-    assert bool(found) == bool(reason)
+    assert bool(found) == bool(mode) == bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("replies", "mode"),
+    [
+        ([Reply(text="Done.")], None),
+        ([CALL, Reply(text="Done.")], None),
+        ([CALL] * 10, "wrong_turn_count"),
+        ([Reply()], "empty_answer"),
+        ([Reply(text="Do", remarks=("cut_off",))], "empty_answer"),
+        ([Reply(text="Do", remarks=("filtered",))], "empty_answer"),
+        ([Reply(text="Do", remarks=("paused",))], "empty_answer"),
+        ([Reply(text="<tool_call>", remarks=("leaked_call",))], "leaked_call"),
+        ([Reply(malformed="x"), Reply(text="Done.")], "malformed_call"),
+    ],
+)
+def test_a_turn_without_an_answer_names_why(replies: list[Reply], mode: str | None) -> None:
+    nothing = turn_unanswered(replies)
+    assert (nothing and nothing.mode) == mode
+
+
+def test_a_call_too_many_is_called_so() -> None:
+    third = Reply((ToolCall("refund", "{}", {}),))
+    offered = (Tool("refund"), Tool("notify"))
+    replies = [CALL, Reply((ToolCall("notify", "{}", {}),)), third, Reply(text="done")]
+    assert calls_assertion(BOTH, replies, offered, ())[1] == "extra_call"
 
 
 def finding(score: float | None, weight: float = 1.0, kind: AssertionType = "contains") -> AssertionFinding:

@@ -234,6 +234,7 @@ REACHED: dict[str, tuple[Case, tuple[Reply, ...]]] = {
     "error_retry_invalid": (recovery_task(NEEDS_CAPITALS), (WRONG, WRONG)),
     "empty_answer": (CHAIN, (LOOKED, SUMMED, says(""))),
     "malformed_call": (ONE, (UNREADABLE,)),
+    "leaked_call": (ONE, (Reply(text="[TOOL_CALLS]convert{}", remarks=("leaked_call",)),)),
     "made_up_tool": (ONE, (calls(call("exchange")),)),
 }
 

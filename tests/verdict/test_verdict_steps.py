@@ -102,10 +102,16 @@ def test_complete_calls_count_even_where_the_response_was_cut_off() -> None:
     assert judge(GET, call(id="a"), remarks=("cut_off",)).passed
 
 
-def test_a_leaked_call_is_a_remark_and_neither_a_call_nor_a_failure() -> None:
-    verdict = judge(ANSWER, text='<tool_call>{"name": "get"}</tool_call>', remarks=("leaked_call",))
-    assert (verdict.passed, verdict.remarks) == (True, ("leaked_call",))
-    assert not judge(GET, text='{"name": "get", "arguments": {"id": "a"}}').passed
+@pytest.mark.parametrize("step", [ANSWER, GET, calls_step(("put", {}), optional=True)])
+def test_a_leaked_call_is_no_call_and_passes_no_answer(step: Step) -> None:
+    verdict = judge(step, text='Fine. <tool_call>{"name": "get"}</tool_call>', remarks=("leaked_call",))
+    assert (verdict.passed, verdict.outcome, verdict.failure_mode) == (False, "no_call", "leaked_call")
+    assert "tool parser" in verdict.reason
+
+
+def test_a_paused_turn_passes_no_answer() -> None:
+    verdict = judge(ANSWER, text="I am searching.", remarks=("paused",))
+    assert (verdict.passed, verdict.failure_mode) == (False, "empty_answer")
 
 
 def test_the_text_of_an_answer_is_checked_against_text_and_results() -> None:
@@ -124,7 +130,7 @@ def test_the_provider_saying_that_a_call_was_malformed_fails_every_step() -> Non
         verdict = judge(step, text="Hello.", malformed="MALFORMED_FUNCTION_CALL")
         assert (verdict.passed, verdict.outcome, verdict.failure_mode) == (False, "malformed", "malformed_call")
         assert not verdict.names_match
-        assert "could not read" in verdict.reason
+        assert "MALFORMED_FUNCTION_CALL" in verdict.reason
 
 
 def test_one_unreadable_call_fails_the_step_beside_right_ones() -> None:
@@ -183,6 +189,6 @@ def test_a_step_judged_without_tools_knows_every_call_as_made_up_and_does_not_cr
     assert (verdict.passed, verdict.failure_mode) == (False, "made_up_tool")
 
 
-def test_there_are_the_eighteen_failure_modes_of_the_design_and_errored_is_none() -> None:
-    assert len(set(FAILURE_MODES)) == len(FAILURE_MODES) == 18
+def test_every_failure_mode_has_one_name_and_errored_is_none() -> None:
+    assert len(set(FAILURE_MODES)) == len(FAILURE_MODES)
     assert "errored" not in FAILURE_MODES
