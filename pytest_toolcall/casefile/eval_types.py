@@ -29,7 +29,7 @@ class AssertEntry(Entry):
         Literal["contains", "regex", "llm-rubric", "calls", "no_call"], Meta(description="What is checked, and how.")
     ]
     value: Annotated[Text | UnsetType, Meta(description="Substring, pattern or grading criterion.")] = UNSET
-    weight: Annotated[float, Meta(ge=0, description="Relative weight in the score.")] = 1.0
+    weight: Annotated[float, Meta(ge=0, le=1_000_000, description="Relative weight in the score.")] = 1.0
     options: Annotated[OptionsEntry, Meta(description="Options of contains and regex.")] = field(
         default_factory=OptionsEntry
     )

@@ -11,6 +11,7 @@ from pytest_toolcall.casefile.types import Ratio
 from pytest_toolcall.document.entry import Entry, Text
 
 Positive = Annotated[int, Meta(ge=1)]
+Weight = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
 class ExpectedEntry(Entry):
@@ -122,7 +123,7 @@ class TaskFile(Entry):
     mocks: Annotated[dict[str, list[MockEntry]], Meta(description="Mocks behind those of each task.")] = field(
         default_factory=dict
     )
-    weights: Annotated[dict[str, float], Meta(description="Weights of the composite's components, 1 by default.")] = (
+    weights: Annotated[dict[str, Weight], Meta(description="Weights of the composite's components, 1 by default.")] = (
         field(default_factory=dict)
     )
     tags: Annotated[list[str], Meta(description="Tags of every task.")] = field(default_factory=list)

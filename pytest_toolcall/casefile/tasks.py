@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -45,11 +44,9 @@ def read(document: Document, context: ReadContext) -> Found:
     problems = Problems(document, "tasks", "task")
     entry = shaped(without_nulls(document.value), TaskFile, (), problems)
     suite = Suite(document.path.stem if entry.suite is UNSET else entry.suite, str(entry.version))
-    for name, weight in entry.weights.items():
+    for name in entry.weights:
         if name not in COMPONENTS:
             problems.add(("weights", name), f"no component of this name{suggestion(name, COMPONENTS)}")
-        elif not 0 <= weight < math.inf:
-            problems.add(("weights", name), "must be 0 or more")
     tools, known = file_tools(entry.tools, problems, context.toolboxes)
     reader = _TaskReader(document, entry, problems, context.checks, suite, tools, known)
     read_tasks = [reader.task(position, written) for position, written in enumerate(entry.tasks)]

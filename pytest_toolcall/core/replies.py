@@ -79,12 +79,12 @@ class Exchange:
     """One request and its answer, with what the transport measured.
 
     ``latency_s`` is that of the answered attempt, waiting between attempts left out; ``ttft_s`` the time to the first
-    content of a stream, ``itl_s`` the times between one event with content and the next. ``cost_usd`` is None where
-    nobody priced the call. ``started`` is Unix time in seconds.
+    content of a stream, ``itl_s`` the times between one event with content and the next. ``latency_s`` is None where a
+    recording holds no time, ``cost_usd`` where nobody priced the call. ``started`` is Unix time in seconds.
     """
 
     reply: Reply
-    latency_s: float
+    latency_s: float | None
     ttft_s: float | None = None
     cost_usd: float | None = None
     started: float = 0.0

@@ -113,7 +113,7 @@ class _Walk:
 def _outside(value: float, type_: inspect.IntType | inspect.FloatType) -> str:
     """Which numbers the type takes, where this is none of them."""
     if type_.ge is not None and type_.le is not None and not type_.ge <= value <= type_.le:
-        return f"from {type_.ge:g} to {type_.le:g}"
+        return f"from {type_.ge:g} to {type_.le:.9g}"
     if type_.ge is not None and value < type_.ge:
         return f"{type_.ge:g} or more"
     if type_.gt is not None and value <= type_.gt:

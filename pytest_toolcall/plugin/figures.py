@@ -22,6 +22,7 @@ def fields(record: CaseRecord) -> dict[str, Scalar]:
 
     api_calls = [call for trial in record.trials for call in trial.api_calls]
     judge_calls = [call for trial in record.trials for call in trial.judge_calls]
+    timed = [call.latency_s for call in api_calls if call.latency_s is not None]
     found: dict[str, Scalar | None] = {
         "model": record.model,
         "suite": record.suite,
@@ -36,7 +37,7 @@ def fields(record: CaseRecord) -> dict[str, Scalar]:
         "tokens_output": _known_sum(call.output_tokens for call in api_calls),
         "cost_usd": _cost(api_calls),
         "judge_cost_usd": _cost(judge_calls),
-        "latency_s": statistics.median(call.latency_s for call in api_calls) if api_calls else None,
+        "latency_s": statistics.median(timed) if timed else None,
     }
     return {
         name: printable(str(value)) if isinstance(value, str) else value

@@ -17,7 +17,7 @@ from pytest_toolcall.report.markdown import failure, inline, table
 from pytest_toolcall.report.page import case_view, failed_trials
 from pytest_toolcall.report.run_json import RUN_FILE, RunReport
 from pytest_toolcall.report.stored_runs import StoredRun, read_run, runs_under
-from pytest_toolcall.report.terminal import DASH, dollars, percent, seconds
+from pytest_toolcall.report.terminal import DASH, dollars, in_and_out, percent, seconds
 from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import ModelSummary, summarise
 
@@ -133,7 +133,6 @@ def _models(mine: Sequence[Column]) -> list[str]:
     for column in mine:
         summary = column.summary
         latency, tokens, rate = summary.latency_s.p50, summary.tokens, summary.pass_rate
-        unsaid = tokens.input is None and tokens.output is None
         between = rate.low is not None and rate.high is not None
         rows.append(
             [
@@ -144,7 +143,7 @@ def _models(mine: Sequence[Column]) -> list[str]:
                 f"{100 * (rate.low or 0):.1f} to {100 * (rate.high or 0):.1f}" if between else DASH,
                 DASH if summary.mean_score.mean is None else f"{summary.mean_score.mean:.3f}",
                 DASH if latency is None else seconds(latency),
-                DASH if unsaid else f"{tokens.input or 0:,} / {tokens.output or 0:,}",
+                in_and_out(tokens),
                 dollars(summary.cost_usd.total),
                 dollars(summary.judge.cost_usd),
                 str(summary.counts.errored),

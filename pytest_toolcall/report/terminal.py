@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_toolcall.core.verdicts import CallComparison, CallFinding, StepVerdict
 from pytest_toolcall.score.metrics import METRICS
 from pytest_toolcall.score.record import CallRecord, ComparisonRecord, StepRecord
-from pytest_toolcall.score.summary import ModelSummary, Rate
+from pytest_toolcall.score.summary import ModelSummary, Rate, Tokens
 
 DASH = "—"
 _NOTHING = Rate(0, 0, None)
@@ -115,8 +115,13 @@ def seconds(value: float) -> str:
 
 
 def _tokens(summary: ModelSummary) -> str:
-    tokens = summary.tokens
-    return DASH if tokens.input is None and tokens.output is None else f"{tokens.input or 0:,} / {tokens.output or 0:,}"
+    return in_and_out(summary.tokens)
+
+
+def in_and_out(tokens: Tokens) -> str:
+    """Tokens in and out, each a dash where no answer named it."""
+    shown = [DASH if count is None else f"{count:,}" for count in (tokens.input, tokens.output)]
+    return DASH if shown == [DASH, DASH] else " / ".join(shown)
 
 
 def _cost(summary: ModelSummary) -> str:

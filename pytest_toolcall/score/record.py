@@ -70,7 +70,7 @@ class StepRecord(msgspec.Struct, frozen=True):
 class ApiCallRecord(msgspec.Struct, frozen=True):
     """One answered request: seconds, US dollars, tokens; null where nobody said."""
 
-    latency_s: float
+    latency_s: float | None
     ttft_s: float | None = None
     cost_usd: float | None = None
     input_tokens: int | None = None
@@ -289,7 +289,7 @@ def _call_record(call: CallFinding) -> CallRecord:
 def _api_call_record(exchange: Exchange) -> ApiCallRecord:
     usage = exchange.reply.usage
     return ApiCallRecord(
-        latency_s=round(exchange.latency_s, 6),
+        latency_s=None if exchange.latency_s is None else round(exchange.latency_s, 6),
         ttft_s=None if exchange.ttft_s is None else round(exchange.ttft_s, 6),
         cost_usd=exchange.cost_usd,
         input_tokens=usage.input,

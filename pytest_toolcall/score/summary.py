@@ -127,7 +127,7 @@ def summarise(records: Sequence[CaseRecord], *, simulated: bool = False) -> Mode
     """The figures of one model. Errored cases count in no rate, but their API calls count in cost and latency."""
     scored = [record for record in records if not record.errored]
     api_calls = [call for record in records for trial in record.trials for call in trial.api_calls]
-    latencies = [call.latency_s for call in api_calls]
+    latencies = [call.latency_s for call in api_calls if call.latency_s is not None]
     unpriced = sum(call.cost_usd is None for call in api_calls)
     total = None if unpriced or not api_calls else sum(call.cost_usd or 0.0 for call in api_calls)
     ignored = sorted({name for record in records for name in record.ignored_params})
@@ -143,7 +143,7 @@ def summarise(records: Sequence[CaseRecord], *, simulated: bool = False) -> Mode
         failure_modes=dict(Counter(mode for record in scored for mode in record.failure_modes).most_common()),
         temperature_ignored="temperature" in ignored,
         unpriced_calls=unpriced,
-        latency_s=Latency(percentile(latencies, 50), percentile(latencies, 95), len(latencies)),
+        latency_s=Latency(percentile(latencies, 50), percentile(latencies, 95), len(api_calls)),
         tokens=Tokens(
             _known_sum(call.input_tokens for call in api_calls), _known_sum(call.output_tokens for call in api_calls)
         ),

@@ -132,7 +132,11 @@ BROKEN = {
     "graded by nothing": ("name: small\nturns: [{content: Hi}]\n", ":1: grades nothing"),
     "weight 0 alone": (asserting("{type: contains, value: x, weight: 0}"), ":1: grades nothing"),
     "no turns": ("name: small\nturns: []\n", ":1: holds no turns"),
-    "weight below 0": (asserting("{type: contains, value: x, weight: -1}"), ":4: turns[0].assert[0].weight: must be 0"),
+    "weight below 0": (
+        asserting("{type: contains, value: x, weight: -1}"),
+        ":4: turns[0].assert[0].weight: must be from 0 to 1000000",
+    ),
+    "absurd weight": (asserting("{type: contains, value: x, weight: 1e308}"), "weight: must be from 0 to 1000000"),
     "weight as text": (asserting('{type: contains, value: x, weight: "1"}'), "must be a number, not the string"),
     "weight as truth": (asserting("{type: contains, value: x, weight: true}"), "must be a number, not true"),
     "threshold": (SMALL + "scoring: {pass_threshold: 1.5}\n", ":5: scoring.pass_threshold: must be from 0 to 1"),

@@ -48,7 +48,7 @@ async def test_a_hand_made_line_needs_no_more_than_case_and_body(tmp_path: Path)
     assert (await ask(replay, exchange=1)).reply.text == "b"
     assert (await ask(replay, "c2")).reply.text == "c"
     assert (await ask(replay, trial=1)).reply.text == "d"
-    assert (await ask(replay)).latency_s == 0.0
+    assert (await ask(replay)).latency_s is None
     assert replay.settings.name == f"replay:{tmp_path / 'recording.jsonl'}"
 
 
@@ -200,3 +200,21 @@ async def test_a_recording_reads_as_the_live_answer_did(tmp_path: Path, name: st
         live = await outcome(endpoint)
         await endpoint.aclose()
     assert await outcome(ReplayEndpoint(write(tmp_path, lines[0]))) == live
+
+
+@pytest.mark.parametrize("latency", [None, "soon", -1, 10**400, True])
+async def test_a_recording_without_times_has_no_latency(tmp_path: Path, latency: Any) -> None:
+    line = {"case": "a", "response": {"body": completion(content="Hi.")}, "latency_s": latency}
+    path = tmp_path / "recording.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    exchange = await ReplayEndpoint(path).ask([], [], {}, key=ExchangeKey("a"))
+    assert exchange.latency_s is None
+
+
+@pytest.mark.parametrize("absurd", [1e308, 10**400, -1, "12", float(10**13)])
+async def test_absurd_numbers_of_a_server_count_as_not_said(tmp_path: Path, absurd: Any) -> None:
+    usage = {"prompt_tokens": absurd, "completion_tokens": 3, "cost": absurd}
+    path = tmp_path / "recording.jsonl"
+    path.write_text(json.dumps({"case": "a", "response": {"body": completion(content="Hi.", usage=usage)}}) + "\n")
+    exchange = await ReplayEndpoint(path).ask([], [], {}, key=ExchangeKey("a"))
+    assert (exchange.reply.usage.input, exchange.reply.usage.output, exchange.cost_usd) == (None, 3, None)

@@ -438,6 +438,7 @@ async def test_a_stream_ends_at_done_whether_or_not_the_server_closes(end: str) 
     assert exchange.reply.calls[0].arguments == {"n": 2}
     assert (exchange.cost_usd, exchange.reply.usage.output) == (0.5, 2)
     assert exchange.ttft_s is not None
+    assert exchange.latency_s is not None
     assert exchange.ttft_s <= exchange.latency_s
     assert server.received[0].json["stream_options"] == {"include_usage": True}
     assert server.received[0].headers["accept"] == "text/event-stream"

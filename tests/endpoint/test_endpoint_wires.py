@@ -112,6 +112,7 @@ async def test_a_streamed_answer_gives_times_to_and_between_tokens_and_is_left_a
     assert exchange.ttft_s is not None
     assert exchange.itl_s
     assert all(gap >= 0 for gap in exchange.itl_s)
+    assert exchange.latency_s is not None
     assert exchange.ttft_s + sum(exchange.itl_s) <= exchange.latency_s + 0.001
     assert lines[0]["itl_s"] == list(exchange.itl_s)
 

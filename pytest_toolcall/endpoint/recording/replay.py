@@ -22,6 +22,8 @@ from pytest_toolcall.endpoint.transport.costs import exchange_cost
 from pytest_toolcall.endpoint.wires.table import builtin_wires
 from pytest_toolcall.endpoint.wires.wire import Wire
 
+_LATEST_S = 1e11
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -147,7 +149,7 @@ class ReplayEndpoint:
             raise _recorded_error(error, line.where)
         return Exchange(
             reply=reading.reply,
-            latency_s=_seconds(line.value.get("latency_s")) or 0.0,
+            latency_s=_seconds(line.value.get("latency_s")),
             ttft_s=_seconds(line.value.get("ttft_s")),
             itl_s=_all_seconds(line.value.get("itl_s")),
             cost_usd=exchange_cost(answer.headers, reading.reported_cost, reading.reply.usage, self.settings.prices),
@@ -229,7 +231,9 @@ def _recorded_error(error: Json, where: str) -> EndpointError:
 
 
 def _seconds(value: Json) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """A time; None for what cannot be one."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if number and 0 <= value <= _LATEST_S else None
 
 
 def _all_seconds(value: Json) -> tuple[float, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Usage
 from pytest_toolcall.endpoint.settings import Prices
 
+_MOST_USD = 10_000
 _COST_HEADERS = ("x-lobstack-cost-usd", "x-litellm-response-cost")
 
 
@@ -32,7 +32,8 @@ def _header_cost(text: str) -> float | None:
 
 
 def _is_cost(value: float) -> bool:
-    return math.isfinite(value) and value >= 0
+    """Not a number, below zero, or more than any call can cost: such a price says nothing."""
+    return 0 <= value <= _MOST_USD
 
 
 def _priced(usage: Usage, prices: Prices) -> float | None:
@@ -42,4 +43,5 @@ def _priced(usage: Usage, prices: Prices) -> float | None:
     cached = min(usage.cached or 0, usage.input)
     cached_price = prices.input if prices.cached is None else prices.cached
     total = (usage.input - cached) * prices.input + cached * cached_price + usage.output * prices.output
-    return total / 1_000_000
+    cost = total / 1_000_000
+    return cost if _is_cost(cost) else None

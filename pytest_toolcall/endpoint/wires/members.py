@@ -9,6 +9,7 @@ from pytest_toolcall.endpoint.recording.lines import RawAnswer
 from pytest_toolcall.endpoint.transport.faults import RETRYABLE_STATUS, error_message, status_error
 from pytest_toolcall.endpoint.transport.sse import Event
 
+_MOST_TOKENS = 10**12
 _MALFORMED_CODE = "tool_use_failed"
 _HOSTED = frozenset(
     {
@@ -33,7 +34,8 @@ def text_of(value: Json) -> str:
 
 
 def count_of(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A number of tokens; None for what cannot be one, however large it is written."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
 
 
 def count_in(holder: Json, name: str) -> int | None:
