@@ -109,7 +109,7 @@ class Transport:
             latency_s=latency,
             ttft_s=receipt.contents_s[0] if receipt.contents_s else None,
             itl_s=tuple(round(later - earlier, 4) for earlier, later in pairwise(receipt.contents_s)),
-            answer=answer.to(request) if answer is not None else None,
+            answer=answer.to(request.body) if answer is not None else None,
             fault=fault,
         )
 
