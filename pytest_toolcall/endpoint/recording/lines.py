@@ -42,7 +42,7 @@ class ExchangeKey:
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """An HTTP answer, live or recorded, secrets already taken out.
+    """An HTTP answer, live or recorded.
 
     ``headers`` by lower-case name. Either ``body``, with its ``value`` as JSON (None where it is none), or, for an
     event stream under a status of success, ``lines`` and ``events``. ``choices_asked`` is the request's ``n``.
@@ -82,6 +82,8 @@ class RawAnswer:
 class Attempt:
     """One request and what became of it. ``answer`` is None where no usable answer came; then ``fault`` is set.
 
+    ``kept`` is the answer as it may be written down: where it repeats a key, that is cut out. A model's answer may hold
+    the text of a key by chance (``password``, ``ollama``), so what is judged is ``answer``.
     ``fault`` beside an answer: a stream that broke off before its end. ``started`` is Unix time in seconds. ``itl_s``
     are the seconds between one event with content and the next.
     """
@@ -93,6 +95,7 @@ class Attempt:
     itl_s: tuple[float, ...] = ()
     answer: RawAnswer | None = None
     fault: EndpointError | None = None
+    kept: RawAnswer | None = None
 
 
 def recording_line(
@@ -110,7 +113,7 @@ def recording_line(
         "model": model,
         **({"wire": wire} if wire != DEFAULT_WIRE else {}),
         "request": dict(attempt.request),
-        "response": None if attempt.answer is None else _response(attempt.answer),
+        "response": None if attempt.answer is None else _response(attempt.kept or attempt.answer),
         "latency_s": attempt.latency_s,
         "ttft_s": attempt.ttft_s,
         **({"itl_s": list(attempt.itl_s)} if attempt.itl_s else {}),

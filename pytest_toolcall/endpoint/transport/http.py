@@ -7,7 +7,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from time import perf_counter
@@ -111,6 +111,7 @@ class Transport:
             itl_s=tuple(round(later - earlier, 4) for earlier, later in pairwise(receipt.contents_s)),
             answer=answer.to(request.body) if answer is not None else None,
             fault=fault,
+            kept=self._kept(answer) if answer is not None else None,
         )
 
     def _target(self, path: str) -> httpx2.URL:
@@ -165,7 +166,7 @@ class Transport:
                         event = await anext(events)
                 except (StopAsyncIteration, TimeoutError):
                     return
-                receipt.events.append(self._redacted(event))
+                receipt.events.append(event)
                 seen = self._progress(event)
                 if seen.content:
                     receipt.contents_s.append(perf_counter() - clock)
@@ -207,14 +208,16 @@ class Transport:
             return None
         headers = {name: self._redactor.text(value) for name, value in receipt.headers.items()}
         if receipt.tee is not None:
-            lines = split_lines(self._redactor.text(receipt.tee.text))
+            lines = split_lines(receipt.tee.text)
             return RawAnswer(receipt.status, headers, lines=lines, events=tuple(receipt.events))
-        body = self._redactor.text(decode_text(receipt.body or b""))
-        return RawAnswer.of_text(receipt.status, headers, body)
+        return RawAnswer.of_text(receipt.status, headers, decode_text(receipt.body or b""))
 
-    def _redacted(self, event: Event) -> Event:
-        data = self._redactor.text(event.data)
-        return event if data == event.data else Event.read(event.name, data)
+    def _kept(self, answer: RawAnswer) -> RawAnswer:
+        """The answer without any key, for the recording."""
+        if answer.events is not None:
+            return replace(answer, lines=tuple(map(self._redactor.text, answer.lines)))
+        body = self._redactor.text(answer.body)
+        return answer if body == answer.body else RawAnswer.of_text(answer.status, answer.headers, body)
 
     def _shown(self, request: Mapping[str, Json], content: bytes) -> Mapping[str, Json]:
         """The request for the recording; a key that someone wrote into a prompt is not kept either."""
