@@ -33,9 +33,9 @@ def judge_task(
 ) -> TaskVerdict:
     """Judge a finished task. ``turns`` are all responses in order, ``stopped`` as in `orchestrate`."""
     last = turns[-1].reply
-    if last.outcome == "malformed":
-        scores = _unreadable(task, last, tools)
-        return TaskVerdict(False, 0.0, scores, *_unanswered(last, "", ""))
+    nothing = unanswered(last)
+    if last.outcome == "malformed" and nothing is not None:
+        return TaskVerdict(False, 0.0, _unreadable(task, last, tools), (nothing.mode,), nothing.reason)
     if task.sequence:
         return _judge_chain(task, turns, tools, stopped=stopped)
     if task.category == "ambiguous":
@@ -43,10 +43,10 @@ def judge_task(
     return _judge_request(task, turns[0].reply, tools, prompt)
 
 
-def _unanswered(reply: Reply, mode: str, reason: str) -> tuple[tuple[str, ...], str]:
-    """Failure mode and reason of a response without a call that can be read; ``mode`` for one that is an answer."""
+def _uncalled(reply: Reply, answered: str) -> str:
+    """The failure mode of a response without calls: ``answered`` where it is an answer."""
     nothing = unanswered(reply)
-    return ((mode,), reason) if nothing is None else ((nothing.mode,), nothing.reason)
+    return answered if nothing is None else nothing.mode
 
 
 def _unreadable(task: Task, reply: Reply, tools: Sequence[Tool]) -> dict[str, Json]:
@@ -100,10 +100,10 @@ def _request_failures(task: Task, reply: Reply, tools: Sequence[Tool], credit: P
     if task.expected is None:
         if reply.calls:
             return ["unnecessary_tool_call"]
-        nothing = unanswered(reply)
-        return [] if nothing is None else [nothing.mode]
+        return [mode for mode in (_uncalled(reply, ""),) if mode]
     if not reply.calls:
-from pytest_toolcall.verdict.answers import unanswered
+        return [_uncalled(reply, "incorrect_refusal")]
+    if not credit.tool_correct:
         return ["wrong_tool_selected"]
     modes = []
     if round(credit.params_complete, 2) < round(task.completeness, 2):
@@ -122,7 +122,11 @@ def _request_reason(task: Task, reply: Reply, credit: PartialCredit, modes: Sequ
         return ""
     wanted = task.expected.name if task.expected is not None else "no call"
     made = ", ".join(call.name for call in reply.calls) or "no call"
-from pytest_toolcall.verdict.answers import unanswered
+    nothing = unanswered(reply) if not reply.calls else None
+    if nothing is not None and modes[0] == "leaked_call":
+        return nothing.reason
+    wrong = next((finding for finding in credit.findings if finding.problem), None)
+    if credit.tool_correct and wrong is not None:
         return f"{wanted}.{wrong.name} {wrong.problem}, expected {wrong.expected}"
     if credit.tool_correct and modes[0] != "extra_call":
         return f"{wanted}: {modes[0]}, complete {credit.params_complete:.2f}, valid {credit.params_valid:.2f}"
@@ -148,7 +152,7 @@ def _ambiguous_failure(task: Task, reply: Reply, tools: Sequence[Tool], hallucin
     if any(call.name not in offered for call in reply.calls):
         return "made_up_tool"
     if not reply.calls:
-        return _unanswered(reply, "incorrect_refusal", "")[0][0]
+        return _uncalled(reply, "incorrect_refusal")
     if hallucinated:
         return "hallucinated_param_value"
     if task.strategy == "no_tool":
@@ -193,7 +197,8 @@ def _chain_failures(
     last = turns[-1].reply
     nothing = unanswered(last) if not last.calls else None
     if not calls:
-        return [nothing.mode if nothing is not None else "incorrect_refusal"], "made no call"
+        leaked = nothing.reason if nothing is not None and nothing.mode == "leaked_call" else ""
+        return [_uncalled(last, "incorrect_refusal")], leaked or "made no call"
     if any(call.name not in offered for call in calls):
         return ["made_up_tool"], "called a tool that was not offered"
     modes: list[str] = []
