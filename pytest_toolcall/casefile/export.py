@@ -152,10 +152,15 @@ def _call(call: ExpectedCall) -> dict[str, Json]:
 
 
 def _argument(checks: Sequence[Check]) -> Json:
-    """A bare value wherever it cannot be read as a map of checks."""
-    if len(checks) == 1 and checks[0].kind.bare and not isinstance(checks[0].argument, dict):
-        return checks[0].argument
+    """A bare value wherever it cannot be read as holding checks, and one with checks inside as it was written."""
+    only = checks[0] if len(checks) == 1 and checks[0].kind.bare else None
+    if only is not None and (only.inside or not _holds_maps(only.argument)):
+        return only.argument
     return _checks(checks)
+
+
+def _holds_maps(value: Json) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_holds_maps, value)))
 
 
 def _checks(checks: Sequence[Check]) -> dict[str, Json]:

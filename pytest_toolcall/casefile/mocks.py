@@ -36,7 +36,7 @@ class MockReader:
         for name, value in params.items():
             try:
                 schema = offered.property_schema(name) if offered is not None else None
-                args[name] = compile_argument(value, schema=schema, checks=self._checks)
+                args[name] = compile_argument(value, schema=schema, checks=self._checks, tool=offered)
             except BadCheck as error:
                 self._problems.add((*keys, name, *error.keys), str(error))
         return args

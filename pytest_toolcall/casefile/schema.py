@@ -41,6 +41,16 @@ def case_file_schema() -> dict[str, Any]:
         # Open, since plugins may add checks (pytest_toolcall_checks); the reader refuses unknown names.
         "properties": _checks(),
     }
+    definitions["Value"] = {
+        "title": "Value",
+        "description": "A map of checks, or a value that may have checks inside; whatever stands in eq is literal.",
+        "anyOf": [
+            {"$ref": "#/$defs/Checks"},
+            {"type": "object", "additionalProperties": {"$ref": "#/$defs/Value"}},
+            {"type": "array", "items": {"$ref": "#/$defs/Value"}},
+            {"type": ["string", "number", "boolean", "null"]},
+        ],
+    }
     tool = {
         "if": {"required": ["function"]},
         "then": {"$ref": "#/$defs/OpenAITool"},
@@ -52,9 +62,7 @@ def case_file_schema() -> dict[str, Any]:
         lists = _value(definitions, owner, "tools")
         lists = next((option for option in lists.get("anyOf", ()) if option["type"] == "array"), lists)
         lists["items"] = {"if": {"type": "string"}, "then": {"type": "string"}, "else": tool}
-    _value(definitions, "CallEntry", "args")["additionalProperties"] = {
-        "anyOf": [{"$ref": "#/$defs/Checks"}, {"description": "A bare value: equal as JSON."}]
-    }
+    _value(definitions, "CallEntry", "args")["additionalProperties"] = {"$ref": "#/$defs/Value"}
     _value(definitions, "ToolFunction", "parameters")["$ref"] = "https://json-schema.org/draft/2020-12/schema"
     _value(definitions, "FlatTool", "parameters")["$ref"] = "https://json-schema.org/draft/2020-12/schema"
     definitions["Expectation"]["properties"]["text"] = {

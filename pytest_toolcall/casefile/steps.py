@@ -101,7 +101,7 @@ class StepReader:
         for name, written in entry.args.items():
             schema = None if tool is None else tool.property_schema(name)
             try:
-                args[name] = compile_argument(written, schema=schema, checks=self.checks)
+                args[name] = compile_argument(written, schema=schema, checks=self.checks, tool=tool)
             except BadCheck as error:
                 self.problems.add((*keys, "args", name, *error.keys), str(error))
         example = None if entry.example is UNSET else entry.example

@@ -63,7 +63,7 @@ class CallEntry(Entry):
     optional: Annotated[bool, Meta(description="The call may be made or left out.")] = False
     example: Annotated[
         dict[str, Any] | UnsetType,
-        Meta(description="One right set of arguments; needed where a check names no value (regex, contains, range …)."),
+        Meta(description="One right set of arguments; needed where checks name no value (regex, present …)."),
     ] = UNSET
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_toolcall.core.jsontext import Json, json_equal
@@ -13,12 +13,14 @@ from pytest_toolcall.core.tools import Tool, allows_null
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a check looks at: one argument of one call, its schema, and the earlier results of the conversation."""
+    """What a check looks at: one argument of one call or a value inside it, its schema, and the earlier results of the
+    conversation. ``tokens``: an earlier result is used by carrying its value somewhere, not by being equal to it."""
 
     given: bool
     value: Json = None
     schema: Json = None
     results: Sequence[Result] = ()
+    tokens: bool = False
 
     @property
     def left_out(self) -> bool:
@@ -43,12 +45,28 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredArgument:
-    """An argument as its tool declares it, and the results that are there when the call is expected."""
+    """An argument as its tool declares it, and the results that are there when the call is expected.
+
+    ``way`` leads to a value inside the argument; ``schema`` and ``required`` are then those of this value.
+    """
 
     name: str
     tool: Tool
     schema: Json
     results: Sequence[Result] = ()
+    way: tuple[str | int, ...] = ()
+    required: bool = False
+
+    def inside(self, key: str | int, schema: Json) -> DeclaredArgument:
+        """A value inside this one."""
+        required = self.schema.get("required") if isinstance(self.schema, Mapping) else None
+        needed = isinstance(required, list) and key in required
+        return replace(self, way=(*self.way, key), schema=schema, required=needed)
+
+    @property
+    def shown(self) -> str:
+        """The name with the way, as in ``order.lines[0].sku``."""
+        return self.name + "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.way)
 
 
 def _nothing(*_: object) -> tuple[()]:
@@ -63,10 +81,14 @@ class CheckKind:
     ``problem``      why a check does not hold for an argument, in a few words; empty when it holds.
     ``written``      refuses a malformed check argument with ``verdict.checks.kinds.BadCheck``.
     ``schema``       JSON Schema of the check's argument, for editors.
-    ``values``       right values that the check names. Where no check names one, an expected call needs an ``example``.
+    ``values``       right values that the check names, by the results there are. May raise `NoSuchResult`.
+    ``suggests``     values that may well be right, for an argument of a schema. Where checks neither name nor suggest a
+                     right value, an expected call needs an ``example``.
     ``texts``        parts of a text that the check names.
     ``faults``       why the check can never hold for an argument of this schema.
-    ``combines``     the argument holds further checks, in ``Check.parts``: one of them must hold, or none.
+    ``reads``        what the argument holds: checks or values (``checks``), values that may have checks inside
+                     (``options``), a value whose members may be checks (``members``); else it is opaque.
+    ``combines``     of the checks in ``Check.parts`` one must hold, or none.
     ``asks``         what the check is about: the argument's value, or only whether it is given or left out.
     ``bare``         the argument is the value itself, so a bare value means this check.
     ``from_result``  the argument names a value of an earlier result.
@@ -76,16 +98,18 @@ class CheckKind:
     problem: Callable[[Check, Argument], str]
     written: Callable[[Json], object] = _nothing
     schema: Mapping[str, Json] = field(default_factory=dict)
-    values: Callable[[Check], Sequence[Json]] = _nothing
+    values: Callable[[Check, Sequence[Result]], Sequence[Json]] = _nothing
+    suggests: Callable[[Check, Json], Iterable[Json]] = _nothing
     texts: Callable[[Check], Sequence[str]] = _nothing
     faults: Callable[[Check, DeclaredArgument], Iterable[str]] = _nothing
+    reads: Literal["", "checks", "options", "members"] = ""
     combines: Literal["", "any", "none"] = ""
     asks: Literal["value", "given", "left out"] = "value"
     bare: bool = False
     from_result: bool = False
 
     def __repr__(self) -> str:
-        return f"<{self.names[0]}>"
+        return f"<{self.names[0] if self.names else 'value'}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +117,19 @@ class Check:
     """One check of a value.
 
     ``argument`` is what the author wrote beside the check's name; ``parts`` holds the compiled alternatives of
-    combining checks, each a tuple of checks that must all hold.
+    combining checks, each a tuple of checks that must all hold; ``inside`` the checks of every member of a value that
+    has checks inside.
     """
 
     kind: CheckKind
     argument: Json
     parts: tuple[tuple[Check, ...], ...] = ()
+    inside: tuple[Inner, ...] = ()
 
     @property
     def name(self) -> str:
-        return self.kind.names[0]
+        """Empty for a value with checks inside, which stands for itself."""
+        return self.kind.names[0] if self.kind.names else ""
 
     @property
     def source(self) -> str:
@@ -110,9 +137,31 @@ class Check:
         return str(self.argument) if self.kind.from_result else ""
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Every value of an earlier result that this check speaks of, at any depth."""
+        parts = (*self.parts, *(inner.checks for inner in self.inside))
+        deeper = (source for part in parts for check in part for source in check.sources)
+        return (self.source, *deeper) if self.source else tuple(deeper)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Those of them without which it cannot hold."""
+        deeper = (source for inner in self.inside for check in inner.checks for source in check.needs)
+        return (self.source, *deeper) if self.source else tuple(deeper)
+
+    @property
     def alternatives(self) -> tuple[tuple[Check, ...], ...]:
         """The parts of which one must hold."""
         return self.parts if self.kind.combines == "any" else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """What is checked of one member of a value, by key or position; ``schema`` is the member's own, where known."""
+
+    key: str | int
+    checks: tuple[Check, ...]
+    schema: Json = None
 
 
 @dataclass(frozen=True, slots=True)

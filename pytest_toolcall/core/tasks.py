@@ -18,7 +18,7 @@ Strategy = Literal["", "no_tool", "underspecified", "assumption"]
 
 def literal_args(call: ExpectedCall) -> dict[str, tuple[Check, ...]]:
     """The checks of arguments that do not come from an earlier result."""
-    return {name: checks for name, checks in call.args.items() if not any(check.source for check in checks)}
+    return {name: checks for name, checks in call.args.items() if not any(check.sources for check in checks)}
 
 
 @dataclass(frozen=True, slots=True)

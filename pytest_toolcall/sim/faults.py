@@ -175,7 +175,7 @@ def ignores_results(situation: Situation, _: str = "") -> SimAnswer:
     for call in right.calls:
         arguments = call.arguments
         for name, checks in call.expected.args.items():
-            if any(check.source for check in checks):
+            if any(check.sources for check in checks):
                 arguments = _near_miss(situation, call, name, arguments, only_flow=True)
         calls.append(SimCall.of(call.expected.name, arguments))
     return SimAnswer(tuple(calls))

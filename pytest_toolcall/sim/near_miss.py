@@ -68,11 +68,11 @@ def candidates(value: Json, schema: Json, needles: Sequence[str] = ()) -> Iterat
     elif isinstance(value, str):
         yield from _texts(value, needles)
     elif isinstance(value, list):
-        yield from _lists(value, schema)
+        yield from _lists(value, schema, needles)
     elif isinstance(value, dict):
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
         for key, inner in value.items():
-            for other in candidates(inner, (properties or {}).get(key)):
+            for other in candidates(inner, (properties or {}).get(key), needles):
                 yield {**value, key: other}
 
 
@@ -105,10 +105,10 @@ def _texts(value: str, needles: Sequence[str]) -> Iterator[str]:
     yield "x" * max(1, len(value))
 
 
-def _lists(value: list[Json], schema: Json) -> Iterator[list[Json]]:
+def _lists(value: list[Json], schema: Json, needles: Sequence[str]) -> Iterator[list[Json]]:
     items = schema.get("items") if isinstance(schema, Mapping) else None
     for position in reversed(range(len(value))):
-        for other in candidates(value[position], items):
+        for other in candidates(value[position], items, needles):
             if not any(json_equal(other, item) for item in value):
                 yield [*value[:position], other, *value[position + 1 :]]
     if value:

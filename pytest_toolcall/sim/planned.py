@@ -18,6 +18,7 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.sim.answers import Situation
 from pytest_toolcall.sim.unsaid import carrying, from_prompt, said_instead
 from pytest_toolcall.verdict.arguments import problems_of
+from pytest_toolcall.verdict.flowing import flowing_checks
 from pytest_toolcall.verdict.reference import NoReference, right_answer, right_arguments
 from pytest_toolcall.verdict.tokens import has_token
 
@@ -129,9 +130,9 @@ def _known(expected: ExpectedCall, results: Sequence[Result]) -> bool:
     """Every earlier result that the call uses is there."""
     for checks in expected.args.values():
         for check in checks:
-            if check.source:
+            for source in check.needs:
                 try:
-                    used_value(check.source, results)
+                    used_value(source, results)
                 except NoSuchResult:
                     return False
     return True
@@ -152,7 +153,7 @@ def _token_call(place: int, expected: ExpectedCall, situation: Situation) -> Pla
         arguments, named = dict(expected.example or {}), {}
     for name, checks in expected.args.items():
         example = (expected.example or {}).get(name)
-        if any(check.source for check in checks) and has_token(arguments.get(name), example):
+        if any(check.sources for check in checks) and has_token(arguments.get(name), example):
             arguments[name] = named[name] = example
     return PlannedCall(place, expected, arguments, named)
 
@@ -169,13 +170,9 @@ def wrong_in(
     result."""
     tool = case.tool(call.expected.name)
     schema = tool.property_schema(name) if tool is not None else None
-    value = Argument(name in changed, changed.get(name), schema, results)
-    for check in call.expected.args[name]:
-        if only_flow and not check.source:
-            continue
-        if case.plan.values_are_tokens and check.source:
-            if not has_token(used_value(check.source, results), changed.get(name)):
-                return True
-        elif problems_of((check,), value):
-            return True
-    return False
+    checks, given, value = call.expected.args[name], name in changed, changed.get(name)
+    tokens = case.plan.values_are_tokens
+    if only_flow:
+        flowing = flowing_checks(checks, given, value, results, tokens=tokens)
+        return any(problems_of((check,), looked_at) for check, looked_at in flowing)
+    return bool(problems_of(checks, Argument(given, value, schema, results, tokens)))

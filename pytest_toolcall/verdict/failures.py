@@ -107,7 +107,7 @@ def arguments_failure(option: CallSet, calls: Sequence[ToolCall], verdict: Calls
     }
     for expected in option.calls:
         for name, checks in expected.args.items():
-            if any(check.source for check in checks) and any(
+            if any(check.sources for check in checks) and any(
                 text.startswith(f"{expected.name}(") and argument == name for text, argument in wrong
             ):
                 return "data_flow_error"

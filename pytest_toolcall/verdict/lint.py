@@ -86,7 +86,7 @@ def _lint_call(
         sound = sound and not faults
         if not faults and name not in (expected.example or {}):
             try:
-                named_value(checks, earlier)
+                named_value(checks, earlier, resolved(tool, tool.property_schema(name)))
             except NoReference:
                 sound = False
                 yield (
@@ -113,7 +113,7 @@ def _lint_argument(name: str, checks: Sequence[Check], tool: Tool, earlier: Sequ
         yield f"{tool.name} has no argument {name!r}{hint}"
         return
     schema = resolved(tool, tool.property_schema(name))
-    declaration = DeclaredArgument(name, tool, schema, earlier)
+    declaration = DeclaredArgument(name, tool, schema, earlier, required=name in tool.required)
     for check in checks:
         yield from check.kind.faults(check, declaration)
 
@@ -124,7 +124,7 @@ def _lint_example(expected: ExpectedCall, tool: Tool, earlier: Sequence[Result])
         if fault.keyword != "required" or not _left_to_results(expected, fault.message):
             yield f"the example does not satisfy the schema of {tool.name}: {fault.message}"
     for finding in argument_findings(expected, example, tool, earlier):
-        from_result = any(check.source for check in expected.args.get(finding.name, ()))
+        from_result = any(check.sources for check in expected.args.get(finding.name, ()))
         if finding.problem and not (from_result and finding.name not in example):
             yield f"the example does not satisfy the check of {finding.name!r}: {finding.problem}"
 
@@ -132,6 +132,6 @@ def _lint_example(expected: ExpectedCall, tool: Tool, earlier: Sequence[Result])
 def _left_to_results(expected: ExpectedCall, message: str) -> bool:
     """A required argument may be missing from an example when an earlier result names its value."""
     return any(
-        message.startswith(f"{name!r} ") and any(check.source for check in checks)
+        message.startswith(f"{name!r} ") and any(check.sources for check in checks)
         for name, checks in expected.args.items()
     )

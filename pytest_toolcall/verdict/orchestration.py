@@ -13,6 +13,7 @@ from pytest_toolcall.core.tool_results import NoSuchResult, Result, used_tool, u
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.calls import argument
+from pytest_toolcall.verdict.flowing import flowing_checks, literal_checks
 from pytest_toolcall.verdict.matching import maximum_matching
 from pytest_toolcall.verdict.tokens import has_token
 
@@ -86,7 +87,7 @@ def effective_calls(task: Task, placed: Sequence[PlacedCall]) -> list[PlacedCall
 
 def _literal_problem(expected: ExpectedCall, call: MockedCall, tools: dict[str, Tool]) -> str:
     for name, checks in expected.args.items():
-        literal = [check for check in checks if not check.source]
+        literal = literal_checks(checks)
         problem = problems_of(literal, argument(tools.get(call.name), name, call.arguments, ()))
         if problem and not (name == "expression" and same_expression(literal, call.arguments.get(name))):
             return f"{call.name}.{name} {problem}"
@@ -155,7 +156,7 @@ def dependencies(task: Task) -> list[tuple[int, int]]:
     needed = task.needed
     found = []
     for position, step in enumerate(needed):
-        used = [check.source for checks in step.call.args.values() for check in checks if check.source]
+        used = [source for checks in step.call.args.values() for check in checks for source in check.needs]
         for value in used:
             sources = [n for n in range(position) if needed[n].call.name == used_tool(value)]
             if len(sources) == 1:  # of several, only the value tells which one was meant
@@ -188,7 +189,7 @@ def _flow(
     verdicts: list[bool] = []
     problems: list[str] = []
     for step, place in zip(needed, matched, strict=True):
-        if any(check.source for checks in step.call.args.values() for check in checks):
+        if any(check.sources for checks in step.call.args.values() for check in checks):
             unused = [] if place is None else list(_unused(step, place, effective))
             verdicts.append(place is not None and not unused)
             problems += unused
@@ -211,16 +212,23 @@ def _unused(step: SequenceStep, place: PlacedCall, effective: Sequence[PlacedCal
     """Values that the step must use and this call does not, or cannot have known in its turn."""
     known = [Result(earlier.call.name, earlier.call.result) for earlier in effective if earlier.turn < place.turn]
     for name, checks in step.call.args.items():
-        for check in checks:
-            if not check.source:
-                continue
-            try:
-                value = used_value(check.source, known)
-            except NoSuchResult:
+        given = place.call.arguments
+        for check, looked_at in flowing_checks(checks, name in given, given.get(name), known):
+            if check.source and not _is_known(check.source, known):
                 yield f"step {step.number}: called before {used_tool(check.source)} had answered"
                 continue
-            if not has_token(value, place.call.arguments.get(name)):
-                yield f"step {step.number}: {step.call.name}.{name} does not carry {check.source}"
+            problem = problems_of((check,), looked_at)
+            if problem:
+                told = f"does not carry {check.source}" if check.source else problem
+                yield f"step {step.number}: {step.call.name}.{name} {told}"
+
+
+def _is_known(source: str, results: Sequence[Result]) -> bool:
+    try:
+        used_value(source, results)
+    except NoSuchResult:
+        return False
+    return True
 
 
 def _turns_correct(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_toolcall.core.expectations import CallSet, Check, ExpectedCall, Step
+from pytest_toolcall.core.expectations import Argument, CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.core.tool_results import Result, used_value
+from pytest_toolcall.core.tool_results import NoSuchResult, Result, used_value
 from pytest_toolcall.core.tools import Tool, allows_null
-from pytest_toolcall.verdict.arguments import named_values
+from pytest_toolcall.verdict.arguments import named_values, problems_of
 from pytest_toolcall.verdict.schema import faults_against, resolved
 
 
@@ -16,17 +16,18 @@ class NoReference(ValueError):
     """The case names no value here and gives no example."""
 
 
-def named_value(checks: Sequence[Check], results: Sequence[Result]) -> tuple[bool, Json]:
-    """The value that the checks of one argument name: (is it given at all, the value).
+def named_value(checks: Sequence[Check], results: Sequence[Result], schema: Json = None) -> tuple[bool, Json]:
+    """The value that the checks of one argument name, or one that they suggest and its ``schema`` allows: (is it given
+    at all, the value).
 
-    Raises `NoReference` where they name none, and `NoSuchResult` where an earlier result is missing.
+    Raises `NoReference` where there is none, and `NoSuchResult` where an earlier result is missing.
     """
     for check in checks:
         if check.source:
             return True, used_value(check.source, results)
     if any(check.kind.asks == "left out" for check in checks):
         return False, None
-    values = named_values(checks)
+    values = named_values(checks, results)
     if values:
         real = [value for value in values if value is not None]
         if real or any(check.kind.bare for check in checks):
@@ -35,10 +36,28 @@ def named_value(checks: Sequence[Check], results: Sequence[Result]) -> tuple[boo
     for check in checks:
         for part in check.alternatives:
             try:
-                return named_value(part, results)
-            except NoReference:
+                given, value = named_value(part, results, schema)
+            except (NoReference, NoSuchResult):
                 continue
+            if not problems_of(checks, Argument(given, value, schema, results)):
+                return given, value
+    for value in _suggested(checks, schema):
+        if not problems_of(checks, Argument(True, value, schema, results)) and not _refuses(schema, value):
+            return True, value
     raise NoReference
+
+
+def _suggested(checks: Sequence[Check], schema: Json) -> Iterator[Json]:
+    """Values that the checks suggest one by one, and the texts that they name all together."""
+    for check in checks:
+        yield from check.kind.suggests(check, schema)
+    texts = [text for check in checks if check.kind.combines != "none" for text in check.kind.texts(check)]
+    if len(texts) > 1:
+        yield " ".join(texts)
+
+
+def _refuses(schema: Json, value: Json) -> bool:
+    return schema is False or (isinstance(schema, Mapping) and bool(faults_against(schema, value)))
 
 
 def right_arguments(
@@ -52,10 +71,16 @@ def right_arguments(
     named: dict[str, Json] = {}
     example = dict(expected.example or {})
     for name, checks in expected.args.items():
-        if name in example and not any(check.source for check in checks):
+        if name in example and not any(check.sources for check in checks):
             named[name] = example[name]
             continue
-        given, value = named_value(checks, results)
+        schema = None if tool is None else resolved(tool, tool.property_schema(name))
+        try:
+            given, value = named_value(checks, results, schema)
+        except NoReference:
+            if name not in example:
+                raise
+            given, value = True, example[name]
         if given:
             named[name] = value
     arguments = {**example, **named}

@@ -221,6 +221,41 @@ def _of_a_value(error: Any) -> bool:
     return _OF_THE_WHOLE.isdisjoint(way)
 
 
+def declared_members(tool: Tool, schema: Json, *, hops: int = 8) -> frozenset[str]:
+    """Names of the properties that a schema or one of its options declares."""
+    schema = resolved(tool, schema)
+    if not isinstance(schema, Mapping):
+        return frozenset()
+    properties = schema.get("properties")
+    names = frozenset(properties) if isinstance(properties, Mapping) else frozenset()
+    for option in _options(schema) if hops else ():
+        names |= declared_members(tool, option, hops=hops - 1)
+    return names
+
+
+def member_schema(tool: Tool, schema: Json, key: str | int, *, hops: int = 8) -> Json:
+    """The schema of a member of an object or a list, ``{}`` where none is told."""
+    schema = resolved(tool, schema)
+    if not isinstance(schema, Mapping):
+        return {}
+    if isinstance(key, str):
+        named = schema.get("properties")
+        found = named.get(key) if isinstance(named, Mapping) and key in named else schema.get("additionalProperties")
+    else:
+        first = schema.get("prefixItems")
+        found = first[key] if isinstance(first, list) and key < len(first) else schema.get("items")
+    if isinstance(found, Mapping):
+        return resolved(tool, found)
+    told = (member_schema(tool, option, key, hops=hops - 1) for option in (_options(schema) if hops else ()))
+    return next((one for one in told if one), {})
+
+
+def _options(schema: Mapping[str, Json]) -> Iterator[Json]:
+    for key in ("anyOf", "oneOf", "allOf"):
+        options = schema.get(key)
+        yield from options if isinstance(options, list) else ()
+
+
 def resolved(tool: Tool, schema: Json, *, hops: int = 4) -> Json:
     """A property schema as its argument sees it: a local ``$ref`` at its top or at the top of one of its options
     followed, and an ``allOf`` of one schema, the older way to stand beside a ``$ref``, taken in."""

@@ -9,7 +9,7 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.expectations import ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tasks import Task
-from pytest_toolcall.core.tool_results import used_tool
+from pytest_toolcall.core.tool_results import NoSuchResult, used_tool
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import named_values
 from pytest_toolcall.verdict.orchestration import dependencies
@@ -35,8 +35,9 @@ def lint_task(task: Task, offered: Sequence[Tool]) -> Iterator[str]:
         yield from _lint_call(step.call, tools, attempt=step.attempt)
         for checks in step.call.args.values():
             for check in checks:
-                if check.source and (source := used_tool(check.source)) not in seen:
-                    used = check.source
+                for used in check.needs:
+                    if (source := used_tool(used)) in seen:
+                        continue
                     yield f"cannot be passed: step {step.number} uses {used}, but no step before calls {source}"
         seen.add(step.call.name)
     numbers = {step.number for step in task.sequence}
@@ -55,7 +56,10 @@ def _lint_call(expected: ExpectedCall, tools: Mapping[str, Tool], *, attempt: bo
     if attempt:
         return
     for name, checks in expected.args.items():
-        values = [value for value in named_values(checks) if value is not None]
+        try:
+            values = [value for value in named_values(checks) if value is not None]
+        except NoSuchResult:  # a value of an earlier result, which is not known yet
+            continue
         faults = [value_faults(tool, {name: value}) for value in values]
         if faults and all(faults):
             yield f"cannot be passed: the schema of {expected.name} forbids {name}: {faults[0][0].message}"

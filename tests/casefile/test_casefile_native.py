@@ -226,7 +226,25 @@ FULL = suite(
         params={"top_p": 0.5},
         trials=2,
     ),
-    case(id="eq", expect={"calls": [{"name": "put", "args": {"o": {"eq": {"eq": 1}}, "p": {}, "q": [{"not": 1}]}}]}),
+    case(
+        id="eq",
+        expect={"calls": [{"name": "put", "args": {"o": {"eq": {"eq": 1}}, "p": {}, "q": {"eq": [{"not": 1}]}}}]},
+    ),
+    case(
+        id="depth",
+        expect={
+            "calls": [
+                {
+                    "name": "put",
+                    "args": {
+                        "o": {"a": {"contains": "x"}, "b": [{"any_of": [1, {"c": {"eq": {"eq": 2}}}]}], "d": 3},
+                        "p": {"subset": [{"one_of": [1, 2]}]},
+                        "q": {"one_of": [{"e": {"contains": "y"}}, None]},
+                    },
+                }
+            ]
+        },
+    ),
     case(id="picked", tools=["put"], system="", xfail=[{"models": ["m*"]}, {"reason": "r", "strict": True}]),
     case(id="added", tools=["put", {"name": "get", "description": "another"}], category="c", description="d"),
     case(
@@ -261,7 +279,7 @@ def test_export_gives_a_document_that_reads_as_equal_cases(tmp_path: Path) -> No
     assert export(again) == document
     assert document["system"] == "all"
     assert [tool["name"] for tool in document["tools"]] == ["get", "put"]
-    assert document["cases"][3]["tools"] == ["put"]
+    assert document["cases"][4]["tools"] == ["put"]
 
 
 ARGUMENTS = st.dictionaries(

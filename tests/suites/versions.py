@@ -34,7 +34,7 @@ def _digest(case: Case) -> str:
 def _written(value: Any) -> Any:
     """A value as plain JSON, defaults left out: a new field that a case does not use changes nothing."""
     if isinstance(value, Check):
-        parts = {"parts": _written(value.parts)} if value.parts else {}
+        parts = {key: _written(found) for key in ("parts", "inside") if (found := getattr(value, key))}
         return {"name": value.name, "argument": _written(value.argument), **parts}
     if is_dataclass(value):
         return {field.name: _written(getattr(value, field.name)) for field in fields(value) if _set(value, field)}

@@ -9,6 +9,7 @@ import pytest
 from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.expectations import Check
 from pytest_toolcall.core.jsontext import Json
+from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.checks import CHECKS
 from pytest_toolcall.verdict.checks.compile import compile_argument, compile_text
 from pytest_toolcall.verdict.checks.kinds import BadCheck
@@ -56,7 +57,7 @@ def test_a_faulty_check_is_refused_at_its_own_place(written: Json, keys: KeyPath
     assert message in str(refused.value)
 
 
-@pytest.mark.parametrize("written", [5, None, "a", True, [], ["contains"], {}, {"city": "Oslo"}, {"a": {"eq": 1}}])
+@pytest.mark.parametrize("written", [5, None, "a", True, [], ["contains"], {}, {"city": "Oslo"}, {"a": [1]}])
 def test_a_value_without_the_name_of_a_check_is_a_bare_value(written: Json) -> None:
     assert compile_argument(written, schema={"type": "object"}) == (Check(CHECKS["eq"], written),)
 
@@ -75,6 +76,40 @@ def test_a_check_that_is_also_a_declared_property_is_refused_and_eq_tells_them_a
     with pytest.raises(BadCheck, match="'range' is a check and a property"):
         compile_argument(wrap({"range": "5 km"}), schema=schema)
     assert compile_argument({"eq": {"range": "5 km"}}, schema=schema) == (Check(CHECKS["eq"], {"range": "5 km"}),)
+
+
+@pytest.mark.parametrize("wrap", [lambda it: {"part": it}, lambda it: [it], lambda it: {"subset": {"part": it}}])
+def test_a_map_that_could_be_both_is_refused_at_depth_too(wrap: Json) -> None:
+    schema = {"type": ["object", "array"], "properties": {"part": OBJECT}, "items": OBJECT}
+    with pytest.raises(BadCheck, match=r"'range' is a check and a property.*write {eq: …}"):
+        compile_argument(wrap({"range": "5 km"}), schema=schema)
+    assert not compile_argument(wrap({"eq": {"range": "5 km"}}), schema=schema)[0].sources
+
+
+def test_a_property_behind_a_reference_is_declared_as_well() -> None:
+    tool = Tool("t", "", {"properties": {"o": {"$ref": "#/$defs/O"}}, "$defs": {"O": OBJECT}})
+    with pytest.raises(BadCheck, match="'range' is a check and a property"):
+        compile_argument({"range": "5 km"}, schema=tool.property_schema("o"), tool=tool)
+
+
+def test_a_map_of_declared_properties_is_a_value_with_checks_inside() -> None:
+    [check] = compile_argument({"city": {"regex": "Os"}, "range": {"contains": "km"}}, schema=OBJECT)
+    assert [(inner.key, [one.name for one in inner.checks]) for inner in check.inside] == [
+        ("city", ["regex"]),
+        ("range", ["contains"]),
+    ]
+
+
+def test_a_misspelt_check_is_refused_at_depth_where_the_schema_wants_no_object() -> None:
+    with pytest.raises(BadCheck, match="did you mean 'regex'") as refused:
+        compile_argument({"city": {"regx": "Os"}}, schema=OBJECT)
+    assert refused.value.keys == ("city", "regx")
+
+
+def test_a_faulty_check_is_refused_at_its_place_at_depth() -> None:
+    with pytest.raises(BadCheck, match="bad regular expression") as refused:
+        compile_argument({"subset": {"lines": [{"sku": {"regex": "("}}]}})
+    assert refused.value.keys == ("subset", "lines", 0, "sku", "regex")
 
 
 def test_a_declared_property_that_looks_like_a_check_is_no_typo() -> None:

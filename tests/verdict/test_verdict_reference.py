@@ -106,10 +106,39 @@ def test_an_example_wins_except_over_earlier_results() -> None:
     assert named == {"c": "C-1", "b": 7}
 
 
-@pytest.mark.parametrize("written", [{"regex": "a"}, {"range": {"min": 1}}, {"present": True}, {"not": 5}])
+@pytest.mark.parametrize("written", [{"regex": "a"}, {"a": {"regex": "a"}}, {"present": True}, {"not": 5}])
 def test_checks_that_name_no_value_have_no_reference(written: Json) -> None:
     with pytest.raises(NoReference):
         named_value(compile_argument(written), [])
+
+
+@pytest.mark.parametrize(
+    ("written", "schema", "value"),
+    [
+        ({"contains": "lift"}, None, "lift"),
+        ({"contains": "lift"}, {"type": "string", "enum": ["a lift", "stairs"]}, "a lift"),
+        ({"contains": "lift"}, {"type": "string", "minLength": 8}, "lift xxx"),
+        ({"contains": "lift", "regex": "^l"}, None, "lift"),
+        ({"any_of": [{"regex": "a"}, {"contains": "b"}]}, None, "b"),
+        ({"any_of": [{"regex": "a"}, {"a": {"range": {"min": 2}}}]}, None, {"a": 2}),
+        ({"range": {"min": 1.5}}, {"type": "integer"}, 2),
+        ({"range": {"min": 7, "max": 14}}, {"type": "integer", "multipleOf": 5}, 10),
+        ({"range": {"max": 9}}, {"type": "number", "exclusiveMaximum": 9}, 8),
+        ({"a": {"contains": "b"}, "c": [{"range": {"min": 3}}], "d": {"absent": True}}, None, {"a": "b", "c": [3]}),
+    ],
+)
+def test_a_right_value_is_derived_from_what_the_checks_name(written: Json, schema: Json, value: Json) -> None:
+    assert named_value(compile_argument(written), [], schema) == (True, value)
+
+
+def test_a_derived_value_has_every_text_that_the_checks_name() -> None:
+    checks = (*compile_argument({"contains": "lift"}), *compile_argument({"contains": "Oslo"}))
+    assert named_value(checks, []) == (True, "lift Oslo")
+
+
+def test_no_value_is_derived_that_the_schema_forbids() -> None:
+    with pytest.raises(NoReference):
+        named_value(compile_argument({"contains": "lift"}), [], {"type": "string", "pattern": "^[0-9]+$"})
 
 
 def test_optional_calls_are_left_out_of_the_reference() -> None:

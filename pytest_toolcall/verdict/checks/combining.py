@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from pytest_toolcall.core.expectations import Argument, Check, DeclaredArgument
+from pytest_toolcall.core.expectations import Argument, Check
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.verdict.arguments import named_values, problem
+from pytest_toolcall.verdict.arguments import problem
 from pytest_toolcall.verdict.checks.equality import A_LIST, a_list
 from pytest_toolcall.verdict.checks.kinds import BadCheck, argument_check, is_value
-from pytest_toolcall.verdict.patterns import Undecided
+from pytest_toolcall.verdict.checks.parts import (
+    each_part_impossible,
+    problem_of_all,
+    suggestions_of_parts,
+    values_of_parts,
+)
 
-_CHECKS_OR_VALUE = {"anyOf": [{"$ref": "#/$defs/Checks"}, {}]}
-
-
-def _each_impossible(check: Check, argument: DeclaredArgument) -> Iterator[str]:
-    failed = [[told for one in part for told in one.kind.faults(one, argument)] for part in check.parts]
-    if all(failed):
-        yield failed[0][0]
+_CHECKS_OR_VALUE = {"$ref": "#/$defs/Value"}
 
 
 @argument_check(
     "any_of",
     schema={**A_LIST, "items": _CHECKS_OR_VALUE},
     written=a_list,
-    values=lambda check: [value for part in check.parts for value in named_values(part)],
+    values=values_of_parts,
+    suggests=suggestions_of_parts,
     texts=lambda check: check.parts[0][0].kind.texts(check.parts[0][0]),
-    faults=_each_impossible,
+    faults=each_part_impossible,
+    reads="checks",
     combines="any",
 )
 def any_of(check: Check, argument: Argument) -> str:
     """At least one of these holds: values or maps of checks."""
-    problems: list[str] = []
-    undecided: Undecided | None = None
-    for part in check.parts:
-        try:
-            problems.append(problem(part, argument))
-        except Undecided as fault:
-            undecided = fault
-    if not all(problems):
-        return ""
-    if undecided is not None:
-        raise undecided
-    return problems[0]
+    return problem_of_all(check.parts, argument)
 
 
 def _not_a_list(written: Json) -> None:
@@ -54,6 +42,7 @@ def _not_a_list(written: Json) -> None:
     "not",
     schema={"description": "This does not hold: a value or a map of checks.", **_CHECKS_OR_VALUE},
     written=_not_a_list,
+    reads="checks",
     combines="none",
 )
 def negated(check: Check, argument: Argument) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.expectations import Argument, Check, CheckKind, DeclaredArgument
 from pytest_toolcall.core.jsontext import Json, brief
+from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.verdict.checks.possible import forbidden, wrong_type
 
 Complaint = Callable[[Check, Argument], str]
@@ -29,9 +30,11 @@ def argument_check(
     of: Literal["", "string", "number"] = "",
     schema: Mapping[str, Json] | None = None,
     written: Callable[[Json], object] = lambda _: None,
-    values: Callable[[Check], Sequence[Json]] = lambda _: (),
+    values: Callable[[Check, Sequence[Result]], Sequence[Json]] = lambda _, __: (),
+    suggests: Callable[[Check, Json], Iterable[Json]] = lambda _, __: (),
     texts: Callable[[Check], Sequence[str]] = lambda _: (),
     faults: Callable[[Check, DeclaredArgument], Iterable[str]] | None = None,
+    reads: Literal["", "checks", "options", "members"] = "",
     combines: Literal["", "any", "none"] = "",
     asks: Literal["value", "given", "left out"] = "value",
     bare: bool = False,
@@ -53,7 +56,7 @@ def argument_check(
 
         def never(check: Check, argument: DeclaredArgument) -> Iterable[str]:
             yield from wrong_type(check, of, argument) if of else ()
-            named = check.kind.values(check)
+            named = check.kind.values(check, argument.results)
             yield from forbidden([value for value in named if bare or value is not None], argument)
 
         return CheckKind(
@@ -62,8 +65,10 @@ def argument_check(
             written,
             {"description": " ".join((function.__doc__ or "").split()), **(schema or {})},
             values,
+            suggests,
             texts,
             faults or never,
+            reads,
             combines,
             asks,
             bare,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pytest_toolcall.core.expectations import Argument, Check, DeclaredArgument
 from pytest_toolcall.core.jsontext import Json, brief
 from pytest_toolcall.verdict.checks.kinds import BadCheck, argument_check
-from pytest_toolcall.verdict.checks.possible import may_be_left_out
+from pytest_toolcall.verdict.checks.possible import means_left_out
 
 
 def _true(written: Json) -> None:
@@ -22,8 +22,8 @@ def present(_: Check, argument: Argument) -> str:
 
 
 def _required(_: Check, argument: DeclaredArgument) -> Iterator[str]:
-    if not may_be_left_out(argument.tool, argument.name):
-        yield f"{argument.name!r} is required by {argument.tool.name}, so it cannot be absent"
+    if argument.required and not means_left_out(argument.schema):
+        yield f"{argument.shown!r} is required by {argument.tool.name}, so it cannot be absent"
 
 
 @argument_check("absent", schema={"const": True}, written=_true, asks="left out", faults=_required)

@@ -9,6 +9,7 @@ from pytest_toolcall.core.jsontext import Json, brief, json_equal
 from pytest_toolcall.core.tool_results import NoSuchResult, names_result, used_value
 from pytest_toolcall.verdict.checks.kinds import BadCheck, argument_check
 from pytest_toolcall.verdict.checks.possible import forbidden
+from pytest_toolcall.verdict.tokens import has_token
 
 
 def _a_result(written: Json) -> None:
@@ -25,7 +26,14 @@ def _impossible_value(check: Check, argument: DeclaredArgument) -> Iterator[str]
         yield from forbidden([value], argument)
 
 
-@argument_check("uses", schema={"type": "string"}, written=_a_result, faults=_impossible_value, from_result=True)
+@argument_check(
+    "uses",
+    schema={"type": "string"},
+    written=_a_result,
+    values=lambda check, results: (used_value(check.source, results),),
+    faults=_impossible_value,
+    from_result=True,
+)
 def uses(check: Check, argument: Argument) -> str:
     """A value of an earlier result: find_customer.customer_id, list_invoices.items[0].id, tool#2.id."""
     try:
@@ -34,4 +42,6 @@ def uses(check: Check, argument: Argument) -> str:
         return str(error)
     if not argument.given:
         return "not given"
+    if argument.tokens:
+        return "" if has_token(wanted, argument.value) else f"does not carry {check.source}"
     return "" if json_equal(argument.value, wanted) else f"is {brief(argument.value)}, not {brief(wanted)}"

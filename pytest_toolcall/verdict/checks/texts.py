@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from pytest_toolcall.core.expectations import Argument, Check
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.verdict.checks.kinds import BadCheck, argument_check, is_value
@@ -28,12 +30,28 @@ def _a_text(written: Json) -> None:
         raise BadCheck("must be a string that is not empty")
 
 
+def _texts_with(check: Check, schema: Json) -> Iterator[Json]:
+    """The text itself, a choice of the schema that has it, and the text made as long as the schema wants it."""
+    yield check.argument
+    if isinstance(schema, Mapping):
+        yield from schema["enum"] if isinstance(schema.get("enum"), list) else ()
+        yield from (schema[key] for key in ("const", "default") if key in schema)
+        least = schema.get("minLength")
+        if isinstance(least, int) and len(check.argument) < least <= _LONGEST:
+            yield f"{check.argument} ".ljust(least, "x")
+
+
+_LONGEST = 10_000
+"""Longer texts are not made up."""
+
+
 @argument_check(
     "contains",
     of="string",
     schema={"type": "string", "minLength": 1},
     written=_a_text,
     texts=lambda check: (check.argument,),
+    suggests=_texts_with,
 )
 def contains(check: Check, argument: Argument) -> str:
     """A part of the string; letter case is ignored."""
