@@ -133,7 +133,7 @@ def test_a_task_tells_what_flows_into_a_value_from_what_is_literal_in_it(given: 
     )
     task = Task(category="multi_tool", sequence=steps, expected_turns=2, turn_limit=5)
     made = [MockedCall("find", {}, {"id": "C-1"}), MockedCall("put", {"order": given}, {})]
-    found = orchestrate(task, [TaskTurn(Reply("call"), (call,)) for call in made], [TOOL], stopped=True)
+    found = orchestrate(task, [TaskTurn(Reply(), (call,)) for call in made], [TOOL], stopped=True)
     assert (found.orchestration_correct, found.data_flow_correct) == (right, flows)
 
 
@@ -143,5 +143,5 @@ def test_a_value_that_may_flow_is_judged_by_what_is_known(customer: str, flows: 
     steps = (SequenceStep(1, ExpectedCall("find")), SequenceStep(2, ExpectedCall("put", {"who": checks})))
     task = Task(category="multi_tool", sequence=steps, expected_turns=2, turn_limit=5)
     made = [MockedCall("find", {}, {"id": "C-1"}), MockedCall("put", {"who": customer}, {})]
-    found = orchestrate(task, [TaskTurn(Reply("call"), (call,)) for call in made], [TOOL], stopped=True)
+    found = orchestrate(task, [TaskTurn(Reply(), (call,)) for call in made], [TOOL], stopped=True)
     assert found.data_flow_correct is flows
