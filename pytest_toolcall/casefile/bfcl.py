@@ -204,7 +204,7 @@ class _Reader:
             if self.category.endswith("irrelevance"):
                 return Step(rules=Rules(NAME, IRRELEVANCE))
             # By native rules: one call of any of the tools.
-            any_call = tuple(CallSet((ExpectedCall(tool.name),)) for tool in tools)
+            any_call = tuple(CallSet((ExpectedCall(tool.name, additional=True),)) for tool in tools)
             return Step(any_call, rules=Rules(NAME, RELEVANCE))
         if self.answers is None or (name not in self.by_id and not self.answers.whole):
             return None  # said once for the whole file

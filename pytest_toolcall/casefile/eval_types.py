@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from pytest_toolcall.casefile.task_types import MockEntry, Positive
-from pytest_toolcall.casefile.types import CallEntry, CallSetEntry, Ratio, XfailEntry
+from pytest_toolcall.casefile.types import AdditionalEntry, CallEntry, CallSetEntry, Ratio, XfailEntry
 from pytest_toolcall.document.entry import Entry, Text
 
 
@@ -81,3 +81,6 @@ class EvalFile(Entry):
         UNSET
     )
     params: Annotated[dict[str, Any], Meta(description="Request parameters.")] = field(default_factory=dict)
+    additional: Annotated[
+        AdditionalEntry, Meta(description="Arguments that an expected call does not name: declared, false or true.")
+    ] = "declared"

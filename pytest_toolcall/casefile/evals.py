@@ -148,7 +148,7 @@ class _EvalReader:
     def _calls(self, written: AssertEntry, keys: KeyPath) -> tuple[CallSet, ...]:
         if written.calls is UNSET:
             return ()
-        reader = StepReader(self.problems, self.tools, self.checks)
+        reader = StepReader(self.problems, self.tools, self.checks, self.entry.additional)
         sets = [CallSetEntry(calls=written.calls), *written.alternatives]
         places = [keys, *((*keys, "alternatives", number) for number in range(len(written.alternatives)))]
         return tuple(

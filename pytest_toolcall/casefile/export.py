@@ -8,7 +8,7 @@ from functools import singledispatch
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
-from pytest_toolcall.core.expectations import CallSet, Check, ExpectedCall, Step
+from pytest_toolcall.core.expectations import Additional, CallSet, Check, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.plans import Plan
 from pytest_toolcall.core.steps import Steps
@@ -27,12 +27,15 @@ def export(cases: Iterable[Case]) -> dict[str, Json]:
         raise UsageError(f"a document holds one version of one suite, but these cases are of {found}")
     shared = _shared_tools(cases)
     system = _shared_system(cases)
+    additional = _shared_additional(cases)
     document: dict[str, Json] = {"suite": suites[0].name, "version": suites[0].version}
     if system:
         document["system"] = system
+    if additional != "declared":
+        document["additional"] = additional
     if shared:
         document["tools"] = [_tool(tool) for tool in shared.values()]
-    document["cases"] = [_case(case, system, shared) for case in cases]
+    document["cases"] = [_case(case, system, shared, additional) for case in cases]
     return document
 
 
@@ -55,6 +58,19 @@ def _shared_system(cases: Sequence[Case]) -> str:
     return Counter(_system(case) for case in cases).most_common(1)[0][0]
 
 
+def _shared_additional(cases: Sequence[Case]) -> Additional:
+    """What most expected calls say of arguments that they do not name; ``declared`` where none is expected."""
+    said = Counter(
+        call.additional
+        for case in cases
+        if isinstance(case.plan, Steps)
+        for step in case.plan.steps
+        for option in step.alternatives
+        for call in option.calls
+    )
+    return said.most_common(1)[0][0] if said else "declared"
+
+
 def _tool(tool: Tool) -> dict[str, Json]:
     written: dict[str, Json] = {"name": tool.name}
     if tool.description:
@@ -66,7 +82,7 @@ def _tool(tool: Tool) -> dict[str, Json]:
     return written
 
 
-def _case(case: Case, system: str, shared: dict[str, Tool]) -> dict[str, Json]:
+def _case(case: Case, system: str, shared: dict[str, Tool], additional: Additional) -> dict[str, Json]:
     written: dict[str, Json] = {"id": case.id}
     for key in ("group", "category", "description"):
         if getattr(case, key):
@@ -84,7 +100,7 @@ def _case(case: Case, system: str, shared: dict[str, Tool]) -> dict[str, Json]:
         written["messages"] = [{"role": message.role, "content": message.content} for message in messages]
     if list(case.tools) != list(shared.values()):
         written["tools"] = [tool.name if shared[tool.name] == tool else _tool(tool) for tool in case.tools]
-    written.update(_plan(case.plan, case.id))
+    written.update(_plan(case.plan, case.id, additional))
     if case.xfail:
         written["xfail"] = [
             {"models": list(known.models), "reason": known.reason, "strict": known.strict} for known in case.xfail
@@ -99,29 +115,29 @@ def _case(case: Case, system: str, shared: dict[str, Tool]) -> dict[str, Json]:
 
 
 @singledispatch
-def _plan(plan: Plan, case: str) -> dict[str, Json]:
+def _plan(plan: Plan, case: str, additional: Additional) -> dict[str, Json]:
     """What is expected, in the keys of the native format."""
     raise UsageError(f"case {case} is a {plan.kind}; only cases of steps have a form in the native format")
 
 
 @_plan.register
-def _(plan: Steps, case: str) -> dict[str, Json]:
+def _(plan: Steps, case: str, additional: Additional) -> dict[str, Json]:
     if any(step.rules is not None for step in plan.steps):
         raise UsageError(f"case {case} is judged by rules of its own format, which the native one cannot say")
-    steps = [_step(step) for step in plan.steps]
+    steps = [_step(step, additional) for step in plan.steps]
     rate: dict[str, Json] = {"min_pass_rate": plan.min_pass_rate} if plan.min_pass_rate != 1 else {}
     return {**(steps[0] if len(steps) == 1 else {"steps": steps}), **rate}
 
 
-def _step(step: Step) -> dict[str, Json]:
+def _step(step: Step, additional: Additional) -> dict[str, Json]:
     written: dict[str, Json] = {}
     if step.alternatives:
         first, *others = step.alternatives
-        expect = _call_set(first)
+        expect = _call_set(first, additional)
         if "results" in expect:
             written["results"] = expect.pop("results")
         if others:
-            expect["alternatives"] = [_call_set(option) for option in others]
+            expect["alternatives"] = [_call_set(option, additional) for option in others]
     else:
         expect = {"no_call": True}
         if step.text:
@@ -131,19 +147,19 @@ def _step(step: Step) -> dict[str, Json]:
     return {"expect": expect, **written}
 
 
-def _call_set(option: CallSet) -> dict[str, Json]:
-    written: dict[str, Json] = {"calls": [_call(call) for call in option.calls]}
+def _call_set(option: CallSet, additional: Additional) -> dict[str, Json]:
+    written: dict[str, Json] = {"calls": [_call(call, additional) for call in option.calls]}
     if option.results:
         written["results"] = list(option.results)
     return written
 
 
-def _call(call: ExpectedCall) -> dict[str, Json]:
+def _call(call: ExpectedCall, additional: Additional) -> dict[str, Json]:
     written: dict[str, Json] = {"name": call.name}
     if call.args:
         written["args"] = {name: _argument(checks) for name, checks in call.args.items()}
-    if not call.additional:
-        written["additional"] = False
+    if call.additional != additional:
+        written["additional"] = call.additional
     if call.optional:
         written["optional"] = True
     if call.example is not None:

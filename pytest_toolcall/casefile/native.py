@@ -148,7 +148,8 @@ class _FileReader:
         return (Message("system", system), *messages) if system and not own else messages
 
     def _steps(self, written: CaseEntry, keys: KeyPath, tools: Mapping[str, Tool]) -> tuple[Step, ...]:
-        reader = StepReader(self.problems, tools, self.context.checks)
+        additional = self.entry.additional if written.additional is UNSET else written.additional
+        reader = StepReader(self.problems, tools, self.context.checks, additional)
         if written.steps is UNSET:
             if written.expect is UNSET:
                 self.problems.add_missing(keys, '"expect" (or "steps") is missing in a case', "expect", "steps")

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from pytest_toolcall.casefile.types import CallEntry, Expectation, StepEntry
 from pytest_toolcall.core.cases import KeyPath
-from pytest_toolcall.core.expectations import CallSet, Check, CheckKind, ExpectedCall, Step
+from pytest_toolcall.core.expectations import Additional, CallSet, Check, CheckKind, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
@@ -19,11 +19,12 @@ from pytest_toolcall.verdict.checks.kinds import BadCheck
 
 @dataclass(frozen=True, slots=True)
 class StepReader:
-    """Reads the steps of one case; ``tools`` are those that it offers."""
+    """Reads the steps of one case; ``tools`` are those that it offers, ``additional`` is for calls that do not say."""
 
     problems: Problems
     tools: Mapping[str, Tool]
     checks: Mapping[str, CheckKind] | None
+    additional: Additional = "declared"
 
     def chain(self, entries: Sequence[StepEntry], keys: KeyPath) -> tuple[Step, ...]:
         """Steps one after another. What follows a call needs the call's result, and nothing can follow an answer."""
@@ -105,7 +106,8 @@ class StepReader:
             except BadCheck as error:
                 self.problems.add((*keys, "args", name, *error.keys), str(error))
         example = None if entry.example is UNSET else entry.example
-        return ExpectedCall(entry.name, args, entry.additional, entry.optional, example)
+        additional = self.additional if entry.additional is UNSET else entry.additional
+        return ExpectedCall(entry.name, args, additional, entry.optional, example)
 
     def _text(self, expect: Expectation, keys: KeyPath) -> tuple[Check, ...]:
         if expect.text is UNSET:

@@ -7,11 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from pytest_toolcall.casefile.types import Ratio
+from pytest_toolcall.casefile.types import AdditionalEntry, Ratio
 from pytest_toolcall.document.entry import Entry, Text
 
 Positive = Annotated[int, Meta(ge=1)]
 Weight = Annotated[float, Meta(ge=0, le=1_000_000)]
+_ADDITIONAL = "Arguments that params does not name: declared, false or true, as in native cases"
 
 
 class ExpectedEntry(Entry):
@@ -24,6 +25,7 @@ class ExpectedEntry(Entry):
     ] = None
     assignees: Annotated[Any, Meta(description="An argument that benchmark files write beside params.")] = UNSET
     example: Annotated[dict[str, Any] | UnsetType, Meta(description="One right set of arguments.")] = UNSET
+    additional: Annotated[AdditionalEntry | UnsetType, Meta(description=f"{_ADDITIONAL}; over the task's.")] = UNSET
 
 
 class SequenceEntry(Entry):
@@ -37,6 +39,7 @@ class SequenceEntry(Entry):
         bool, Meta(description="An error answers this call; a model that is right at once may leave it out.")
     ] = False
     example: Annotated[dict[str, Any] | UnsetType, Meta(description="One right set of arguments.")] = UNSET
+    additional: Annotated[AdditionalEntry | UnsetType, Meta(description=f"{_ADDITIONAL}; over the task's.")] = UNSET
 
 
 class MockEntry(Entry):
@@ -105,6 +108,7 @@ class TaskEntry(Entry):
     xfail: Annotated[bool | str | UnsetType, Meta(description="A known failure: true, or why.")] = UNSET
     trials: Annotated[int, Meta(ge=1, description="Independent repetitions.")] = 1
     min_pass_rate: Annotated[Ratio | UnsetType, Meta(description="Share of passed trials, over the file's.")] = UNSET
+    additional: Annotated[AdditionalEntry | UnsetType, Meta(description=f"{_ADDITIONAL}; over the file's.")] = UNSET
 
 
 class TaskFile(Entry):
@@ -128,3 +132,4 @@ class TaskFile(Entry):
     )
     tags: Annotated[list[str], Meta(description="Tags of every task.")] = field(default_factory=list)
     min_pass_rate: Annotated[Ratio, Meta(description="Share of passed trials from which a task passes.")] = 1.0
+    additional: Annotated[AdditionalEntry, Meta(description=f"{_ADDITIONAL}.")] = "declared"

@@ -10,10 +10,10 @@ from msgspec import UNSET
 from pytest_toolcall.casefile.benchmark_tasks import flows, repeated_at_once, result_rules, without_nulls
 from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.mocks import MockReader
-from pytest_toolcall.casefile.task_types import ExpectedEntry, TaskEntry, TaskFile
+from pytest_toolcall.casefile.task_types import ExpectedEntry, SequenceEntry, TaskEntry, TaskFile
 from pytest_toolcall.casefile.toolbox import ToolTable, file_tools, read_tool
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
-from pytest_toolcall.core.expectations import Check, CheckKind, ExpectedCall
+from pytest_toolcall.core.expectations import Additional, Check, CheckKind, ExpectedCall
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tasks import Category, SequenceStep, Strategy, Task
@@ -117,7 +117,7 @@ class _TaskReader:
         self, written: TaskEntry, keys: KeyPath, tools: Mapping[str, Tool], category: Category, listed_as: str
     ) -> Task:
         sequence = self._sequence(written, keys, tools, category)
-        expected = self._expected(written.expected, keys, tools)
+        expected = self._expected(written.expected, keys, tools, self._additional(written))
         if expected is not None and not sequence and category in ("multi_tool", "error_recovery"):
             sequence = (SequenceStep(1, expected),)
         turns = len(sequence) or 1
@@ -153,6 +153,7 @@ class _TaskReader:
             benchmark_mocks=benchmark,
             weights=dict(self.entry.weights),
             reference=written.reference,
+            additional=self._additional(written),
             min_pass_rate=self.entry.min_pass_rate if written.min_pass_rate is UNSET else written.min_pass_rate,
         )
 
@@ -181,7 +182,7 @@ class _TaskReader:
         return float(value)
 
     def _expected(
-        self, written: ExpectedEntry | object, keys: KeyPath, tools: Mapping[str, Tool]
+        self, written: ExpectedEntry | object, keys: KeyPath, tools: Mapping[str, Tool], additional: Additional
     ) -> ExpectedCall | None:
         if not isinstance(written, ExpectedEntry) or written.tool is None:
             return None
@@ -189,7 +190,7 @@ class _TaskReader:
         if written.assignees is not UNSET:
             params.setdefault("assignees", written.assignees)
         args = self._args(params, (*keys, "expected", "params"), written.tool, tools)
-        return ExpectedCall(written.tool, args, example=None if written.example is UNSET else written.example)
+        return self._call(written, written.tool, args, additional)
 
     def _sequence(
         self, written: TaskEntry, keys: KeyPath, tools: Mapping[str, Tool], category: Category
@@ -199,11 +200,25 @@ class _TaskReader:
         for position, entry in enumerate(entries):
             here = (*keys, "expected_sequence", position, "params")
             args = self._args(entry.params or {}, here, entry.tool, tools)
-            call = ExpectedCall(entry.tool, args, example=None if entry.example is UNSET else entry.example)
+            call = self._call(entry, entry.tool, args, self._additional(written))
             number = position + 1 if entry.step is UNSET else entry.step
             attempt = entry.attempt or (category == "error_recovery" and repeated_at_once(written, position))
             steps.append(SequenceStep(number, call, attempt))
         return tuple(steps)
+
+    def _additional(self, written: TaskEntry) -> Additional:
+        return self.entry.additional if written.additional is UNSET else written.additional
+
+    @staticmethod
+    def _call(
+        written: ExpectedEntry | SequenceEntry, tool: str, args: dict[str, tuple[Check, ...]], additional: Additional
+    ) -> ExpectedCall:
+        return ExpectedCall(
+            tool,
+            args,
+            additional if written.additional is UNSET else written.additional,
+            example=None if written.example is UNSET else written.example,
+        )
 
     def _args(
         self, params: Mapping[str, object], keys: KeyPath, tool: str, tools: Mapping[str, Tool]

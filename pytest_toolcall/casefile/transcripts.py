@@ -52,7 +52,7 @@ def _case(line: Mapping[str, Json], source: Source, suite: Suite) -> Case:
     if not isinstance(request, dict):
         raise _LineFault('"request" must be an object')
     tools = _tools(request.get("tools") or [])
-    any_calls = (CallSet(tuple(ExpectedCall(tool.name, optional=True) for tool in tools)),) if tools else ()
+    any_call = tuple(ExpectedCall(tool.name, additional=True, optional=True) for tool in tools)
     origin = line.get("source")
     return Case(
         id=transcript_case(line, source.line),
@@ -60,7 +60,7 @@ def _case(line: Mapping[str, Json], source: Source, suite: Suite) -> Case:
         source=source,
         messages=_messages(request.get("messages")),
         tools=tools,
-        plan=Steps((Step(any_calls, rules=Rules(NAME, "calls")),)),
+        plan=Steps((Step((CallSet(any_call),) if tools else (), rules=Rules(NAME, "calls")),)),
         group=origin.strip() if isinstance(origin, str) and origin.isprintable() else "",
         params={key: request[key] for key in _PARAMS if request.get(key) is not None},
     )

@@ -12,6 +12,10 @@ from msgspec import UNSET, Meta, UnsetType, field
 from pytest_toolcall.document.entry import Entry
 
 Ratio = Annotated[float, Meta(ge=0, le=1)]
+AdditionalEntry = bool | Literal["declared"]
+_ADDITIONAL = (
+    "Arguments that args does not name: any that the tool declares (declared), none (false), any at all (true)"
+)
 
 
 class ToolFunction(Entry):
@@ -59,7 +63,7 @@ class CallEntry(Entry):
         dict[str, Any],
         Meta(description="For each argument a bare value (equal as JSON) or a map of checks that must all hold."),
     ] = field(default_factory=dict)
-    additional: Annotated[bool, Meta(description="May the call have arguments that args does not name?")] = True
+    additional: Annotated[AdditionalEntry | UnsetType, Meta(description=f"{_ADDITIONAL}; over the case's.")] = UNSET
     optional: Annotated[bool, Meta(description="The call may be made or left out.")] = False
     example: Annotated[
         dict[str, Any] | UnsetType,
@@ -162,6 +166,7 @@ class CaseEntry(Entry):
     )
     trials: Annotated[int, Meta(ge=1, description="Independent repetitions.")] = 1
     min_pass_rate: Annotated[Ratio | UnsetType, Meta(description="Share of passed trials, over the file's.")] = UNSET
+    additional: Annotated[AdditionalEntry | UnsetType, Meta(description=f"{_ADDITIONAL}; over the file's.")] = UNSET
 
 
 class SuiteFile(Entry):
@@ -183,4 +188,5 @@ class SuiteFile(Entry):
         default_factory=dict
     )
     min_pass_rate: Annotated[Ratio, Meta(description="Share of passed trials from which a case passes.")] = 1.0
+    additional: Annotated[AdditionalEntry, Meta(description=f"{_ADDITIONAL}.")] = "declared"
     schema: Annotated[str, Meta(description="JSON Schema for the editor.")] = field(name="$schema", default="")

@@ -155,6 +155,10 @@ class Check:
         return self.parts if self.kind.combines == "any" else ()
 
 
+Additional = Literal["declared", True, False]
+"""Which arguments a call may have beside the named ones: any that its tool declares, any at all, or none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inner:
     """What is checked of one member of a value, by key or position; ``schema`` is the member's own, where known."""
@@ -166,12 +170,12 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCall:
-    """One call a step expects. ``args`` maps an argument to checks that must all hold; others are free if
-    ``additional``. ``example`` is one right set of arguments, used by the reference model."""
+    """One call a step expects. ``args`` maps an argument to checks that must all hold; ``additional`` says which others
+    may be there. ``example`` is one right set of arguments, used by the reference model."""
 
     name: str
     args: Mapping[str, tuple[Check, ...]] = field(default_factory=dict)
-    additional: bool = True
+    additional: Additional = "declared"
     optional: bool = False
     example: Mapping[str, Json] | None = None
 

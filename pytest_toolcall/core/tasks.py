@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from pytest_toolcall.core.expectations import Check, ExpectedCall
+from pytest_toolcall.core.expectations import Additional, Check, ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.mocks import MockedCall, MockRule
 from pytest_toolcall.core.plans import Plan
@@ -49,7 +49,7 @@ class Task(Plan):
     have been made. ``completeness`` is the share of required parameters that is enough; ``refusable``: what is
     asked for breaks the tool's schema, so an answer that says so is right as well; ``weights`` are those of the
     composite. ``benchmark_mocks``: the file brings no mocks, so the built-in tools of its benchmark answer what its
-    rules do not.
+    rules do not. ``additional`` goes for a call that is right although none is expected.
     """
 
     kind: ClassVar[Literal["task"]] = "task"
@@ -70,6 +70,7 @@ class Task(Plan):
     benchmark_mocks: bool = False
     weights: Mapping[str, float] = field(default_factory=dict)
     reference: str = ""
+    additional: Additional = "declared"
 
     @property
     def needed(self) -> tuple[SequenceStep, ...]:

@@ -17,7 +17,8 @@ TrialOutcome = Literal["passed", "failed", "errored"]
 
 @dataclass(frozen=True, slots=True)
 class CallFinding:
-    """What the schema says of one call: ``valid`` is None for a tool that was not offered (nothing to check)."""
+    """What the schema says of one call: ``valid`` is None for a tool that was not offered (nothing to check);
+    ``undeclared`` names the arguments that the tool does not declare."""
 
     name: str
     arguments: Json
@@ -25,16 +26,19 @@ class CallFinding:
     offered: bool
     valid: bool | None
     problem: str = ""
+    undeclared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentFinding:
-    """One named argument of one expected call beside what the model gave."""
+    """One named argument of one expected call beside what the model gave; ``undeclared``: the tool declares no
+    such argument."""
 
     name: str
     expected: str
     given: str
     problem: str = ""
+    undeclared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,13 @@ def made_up_tool(_: CaseRecord, trial: TrialRecord) -> Share:
     return sum(not call.offered for call in calls), len(calls)
 
 
+@metric("Made-up argument", lower_is_better=True)
+def made_up_argument(_: CaseRecord, trial: TrialRecord) -> Share:
+    """Over calls to offered tools: some argument is one that the tool does not declare."""
+    calls = [call for step in trial.steps for call in step.calls if call.offered]
+    return sum(bool(call.undeclared) for call in calls), len(calls)
+
+
 @metric("Chains")
 def chains(case: CaseRecord, trial: TrialRecord) -> Share:
     """Over cases of two or more steps: every step passes."""

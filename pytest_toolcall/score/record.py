@@ -21,7 +21,8 @@ CaseOutcome = Literal["passed", "failed", "xfailed", "xpassed", "errored"]
 
 
 class CallRecord(msgspec.Struct, frozen=True):
-    """One call the model made. ``valid`` is null for a tool that was not offered."""
+    """One call the model made. ``valid`` is null for a tool that was not offered; ``undeclared`` are the arguments that
+    the tool does not declare."""
 
     name: str
     arguments: Any
@@ -29,6 +30,7 @@ class CallRecord(msgspec.Struct, frozen=True):
     offered: bool
     valid: bool | None
     problem: str
+    undeclared: list[str] = []
 
 
 class ArgumentRecord(msgspec.Struct, frozen=True):
@@ -283,7 +285,7 @@ def _comparison_record(pair: CallComparison) -> ComparisonRecord:
 
 def _call_record(call: CallFinding) -> CallRecord:
     arguments: Json = dict(call.arguments) if call.arguments is not None else None
-    return CallRecord(call.name, arguments, call.raw, call.offered, call.valid, call.problem)
+    return CallRecord(call.name, arguments, call.raw, call.offered, call.valid, call.problem, list(call.undeclared))
 
 
 def _api_call_record(exchange: Exchange) -> ApiCallRecord:

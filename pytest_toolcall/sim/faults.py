@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from pytest_toolcall.verdict.schema import resolved
 
 SILENCE = "Thank you, I have taken note of that."
 MADE_UP = "perform_requested_action"
+MADE_UP_ARGUMENT = "unexpected"
 
 F = TypeVar("F", bound=SimulatedModel)
 
@@ -163,6 +165,25 @@ def wrong_value(situation: Situation, setting: str = "") -> SimAnswer:
         return _near_miss(situation, call, name, arguments)
 
     return _spoil_one_argument(situation, setting, spoil, named_arguments(situation.case))
+
+
+@simulated_model("undeclared-argument")
+def undeclared_argument(situation: Situation, _: str = "") -> SimAnswer:
+    """Adds to every call an argument that its tool does not declare."""
+    right = planned(situation)
+    tools = tools_of(situation)
+    calls = []
+    for call in right.calls:
+        declared = tools[call.expected.name].properties if call.expected.name in tools else {}
+        taken = {*call.arguments, *call.expected.args, *declared}
+        name = next(name for name in _made_up_names() if name not in taken)
+        calls.append(SimCall.of(call.expected.name, {**call.arguments, name: 1}))
+    return SimAnswer(tuple(calls), right.text)
+
+
+def _made_up_names() -> Iterator[str]:
+    yield MADE_UP_ARGUMENT
+    yield from (f"{MADE_UP_ARGUMENT}_{number}" for number in count(2))
 
 
 @simulated_model("ignores-results")

@@ -15,6 +15,7 @@ from pytest_toolcall.core.verdicts import ArgumentFinding, CallComparison, CallF
 from pytest_toolcall.verdict.arguments import describe, problems_of
 from pytest_toolcall.verdict.matching import complete_matching
 from pytest_toolcall.verdict.schema import resolved, schema_faults
+from pytest_toolcall.verdict.undeclared import surplus, undeclared
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def argument(tool: Tool | None, name: str, arguments: Mapping[str, Json], result
 def argument_findings(
     expected: ExpectedCall, arguments: Mapping[str, Json], tool: Tool | None, results: Sequence[Result] = ()
 ) -> tuple[ArgumentFinding, ...]:
-    """Every named argument beside what was given; with ``additional: false`` also those that nobody asked for."""
+    """Every named argument beside what was given, then those that nobody asked for and ``additional`` forbids."""
     findings = []
     for name, checks in expected.args.items():
         given = argument(tool, name, arguments, results)
@@ -51,13 +52,7 @@ def argument_findings(
                 name, describe(checks), brief(given.value) if given.given else "—", problems_of(checks, given)
             )
         )
-    if not expected.additional:
-        findings.extend(
-            ArgumentFinding(name, "not to be given", brief(value), f"is given: {brief(value)}")
-            for name, value in arguments.items()
-            if name not in expected.args and not argument(tool, name, arguments, results).left_out
-        )
-    return tuple(findings)
+    return (*findings, *surplus(expected, arguments, tool))
 
 
 def _fits(
@@ -195,6 +190,7 @@ def call_findings(calls: Sequence[ToolCall], tools: Sequence[Tool]) -> tuple[Cal
         named = by_name.get(call.name)
         valid: bool | None = None
         problem = call.problem
+        made_up: tuple[str, ...] = ()
         if named:
             arguments = call.arguments
             if arguments is None or call.problem:
@@ -203,7 +199,8 @@ def call_findings(calls: Sequence[ToolCall], tools: Sequence[Tool]) -> tuple[Cal
                 faults = min((schema_faults(tool, arguments) for tool in named), key=len)
                 valid = not faults
                 problem = "; ".join(fault.message for fault in faults[:3])
+                made_up = min((undeclared(tool, arguments) for tool in named), key=len)
         elif not problem:
             problem = f"no tool named {call.name!r} was offered"
-        findings.append(CallFinding(call.name, call.arguments, call.raw, bool(named), valid, problem))
+        findings.append(CallFinding(call.name, call.arguments, call.raw, bool(named), valid, problem, made_up))
     return tuple(findings)

@@ -32,6 +32,7 @@ FAILURE_MODES = (
     "malformed_call",
     "leaked_call",
     "made_up_tool",
+    "undeclared_argument",
 )
 """Every label there is; ``errored`` is kept apart, since it is no mistake of the model."""
 
@@ -91,12 +92,20 @@ def value_failures(call: ToolCall, tool: Tool) -> list[str]:
     return list(dict.fromkeys(_label(fault) for fault in faults if fault.path or fault.keyword != "required"))
 
 
+_CLOSED = frozenset({"additionalProperties", "unevaluatedProperties"})
+
+
 def _label(fault: SchemaFault) -> str:
+    if fault.keyword in _CLOSED and not fault.path:
+        return "undeclared_argument"
     return _BY_KEYWORD.get(fault.keyword, "schema_constraint_violation")
 
 
 def arguments_failure(option: CallSet, calls: Sequence[ToolCall], verdict: CallsVerdict, tools: Sequence[Tool]) -> str:
-    """Right names, wrong arguments: the schema's word first, then whether an earlier result was ignored."""
+    """Right names, wrong arguments: one that the tool does not have, then the schema's word, then whether an earlier
+    result was ignored."""
+    if any(finding.undeclared for pair in verdict.comparison for finding in pair.arguments):
+        return "undeclared_argument"
     by_name = {tool.name: tool for tool in tools}
     for call in calls:
         faulty = schema_failure(call, by_name[call.name])

@@ -76,7 +76,7 @@ def _lint_call(
         hint = f"; did you mean {near[0]!r}?" if near else f"; offered: {', '.join(tools) or 'none'}"
         yield ((*where, "name"), f"expects a call to {expected.name!r}, which the case does not offer{hint}")
         return
-    if not expected.additional:
+    if expected.additional is False:
         yield from _lint_closed(expected, where, tool)
     sound = True
     for name, checks in expected.args.items():

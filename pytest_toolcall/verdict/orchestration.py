@@ -16,6 +16,7 @@ from pytest_toolcall.verdict.calls import argument
 from pytest_toolcall.verdict.flowing import flowing_checks, literal_checks
 from pytest_toolcall.verdict.matching import maximum_matching
 from pytest_toolcall.verdict.tokens import has_token
+from pytest_toolcall.verdict.undeclared import surplus
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Orchestration:
 
     ``matched[i]`` is the call that answers needed step i, and ``right[i]`` says that its literal arguments are right.
     ``order_problem``, ``wrong_value`` and ``flow_problem`` say what is wrong with the calls that were made; empty where
-    nothing is.
+    nothing is. ``undeclared``: some of these calls has an argument that its tool does not declare.
     """
 
     orchestration_correct: bool
@@ -43,6 +44,7 @@ class Orchestration:
     wrong_value: str = ""
     flow_problem: str = ""
     order_problem: str = ""
+    undeclared: bool = False
 
     @property
     def multi_score(self) -> float:
@@ -76,6 +78,12 @@ def orchestrate(task: Task, turns: Sequence[TaskTurn], tools: Sequence[Tool], *,
         wrong_value=wrong_value,
         flow_problem=flow_problem,
         order_problem=order_problem,
+        undeclared=any(
+            finding.undeclared
+            for step, place in zip(needed, matched, strict=True)
+            if place is not None
+            for finding in surplus(step.call, place.call.arguments, by_name.get(place.call.name))
+        ),
     )
 
 
@@ -91,6 +99,8 @@ def _literal_problem(expected: ExpectedCall, call: MockedCall, tools: dict[str, 
         problem = problems_of(literal, argument(tools.get(call.name), name, call.arguments, ()))
         if problem and not (name == "expression" and same_expression(literal, call.arguments.get(name))):
             return f"{call.name}.{name} {problem}"
+    for found in surplus(expected, call.arguments, tools.get(call.name)):
+        return f"{call.name}.{found.name} {found.problem}"
     return ""
 
 

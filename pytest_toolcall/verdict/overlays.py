@@ -18,6 +18,7 @@ from pytest_toolcall.verdict.calls import argument
 from pytest_toolcall.verdict.orchestration import Orchestration
 from pytest_toolcall.verdict.schema import resolved, schema_faults
 from pytest_toolcall.verdict.tokens import has_token, leaves
+from pytest_toolcall.verdict.undeclared import surplus
 
 # --- ambiguous -----------------------------------------------------------------------------------------------------
 
@@ -30,6 +31,7 @@ class Ambiguity:
     asked: bool | None
     hallucinated: tuple[str, ...] = ()
     reason: str = ""
+    failure_mode: str = ""
 
 
 def ambiguous(task: Task, reply: Reply, tools: Sequence[Tool], prompt: str) -> Ambiguity:
@@ -54,10 +56,20 @@ def ambiguous(task: Task, reply: Reply, tools: Sequence[Tool], prompt: str) -> A
         problem = _assumption_problem(task, call, by_name)
         if problem:
             return Ambiguity(False, False, reason=problem)
+        for made_up in surplus(_rules_for(task, call), call.arguments or {}, by_name.get(call.name)):
+            mode = "undeclared_argument" if made_up.undeclared else "wrong_param_value"
+            return Ambiguity(False, False, reason=f"{call.name}.{made_up.name} {made_up.problem}", failure_mode=mode)
         hallucinated += hallucinated_values(task, call, by_name.get(call.name), prompt)
     if hallucinated:
         return Ambiguity(False, False, tuple(hallucinated), f"values from nowhere: {', '.join(hallucinated)}")
     return Ambiguity(True, False)
+
+
+def _rules_for(task: Task, call: ToolCall) -> ExpectedCall:
+    """What is expected of a call's arguments: those of the task's own call, or whatever its tool declares."""
+    if task.expected is not None:
+        return task.expected
+    return ExpectedCall(call.name, additional="declared" if task.additional is False else task.additional)
 
 
 def _assumption_problem(task: Task, call: ToolCall, tools: Mapping[str, Tool]) -> str:

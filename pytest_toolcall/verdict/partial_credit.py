@@ -16,6 +16,7 @@ from pytest_toolcall.core.verdicts import ArgumentFinding
 from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.calls import argument, argument_findings
 from pytest_toolcall.verdict.schema import schema_faults
+from pytest_toolcall.verdict.undeclared import surplus
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def params_valid(expected: ExpectedCall, call: ToolCall, tool: Tool | None) -> f
     unknown = sum(not fault.path and fault.keyword == "additionalProperties" for fault in faults)
     if unknown and tool is not None:
         wrong.update(name for name in given if tool.property_schema(name) is None)
+    wrong.update(finding.name for finding in surplus(expected, given, tool))
     left_out = 0
     for name, checks in expected.args.items():
         if not problems_of(checks, argument(tool, name, given, ())):

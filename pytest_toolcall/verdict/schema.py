@@ -122,11 +122,16 @@ def _resource(schema: Json) -> Any:
     return DRAFT202012.create_resource(schema)
 
 
+def resolver_of(schema: Json) -> Any:
+    """Looks up the local references of a schema. Nothing is fetched."""
+    return _no_remote_registry().resolver_with_root(_resource(schema))
+
+
 def _broken_reference(schema: Mapping[str, Json]) -> str:
     """The first reference that leads nowhere, or to something that is no schema. Nothing is fetched to find out."""
     from referencing.exceptions import Unresolvable
 
-    for node, resolver in _subschemas(schema, _no_remote_registry().resolver_with_root(_resource(schema))):
+    for node, resolver in _subschemas(schema, resolver_of(schema)):
         for keyword in ("$ref", "$dynamicRef"):
             target = node.get(keyword)
             if not isinstance(target, str):
@@ -163,6 +168,17 @@ def faults_against(schema: Mapping[str, Json], value: Json) -> tuple[SchemaFault
     if problem:
         return (SchemaFault("schema", (), f"the tool's own schema is not valid: {problem}"),)
     return _faults(validator.iter_errors(value))
+
+
+def allowed_inside(whole: Mapping[str, Json], part: Json, value: Json) -> bool:
+    """Whether ``part``, a schema inside of ``whole``, allows a value. What cannot be decided is not refused here."""
+    validator, problem = _validator(whole)
+    if problem or not isinstance(part, Mapping):
+        return part is not False
+    try:
+        return next(validator.evolve(schema=part).iter_errors(value), None) is None
+    except (Undecided, RecursionError):
+        return True
 
 
 def _faults(errors: Iterable[Any]) -> tuple[SchemaFault, ...]:

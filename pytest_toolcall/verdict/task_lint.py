@@ -14,6 +14,7 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import named_values
 from pytest_toolcall.verdict.orchestration import dependencies
 from pytest_toolcall.verdict.schema import schema_faults, schema_problem, value_faults
+from pytest_toolcall.verdict.undeclared import surplus
 
 
 def lint_task(task: Task, offered: Sequence[Tool]) -> Iterator[str]:
@@ -66,6 +67,8 @@ def _lint_call(expected: ExpectedCall, tools: Mapping[str, Tool], *, attempt: bo
     if expected.example is not None:
         for fault in schema_faults(tool, expected.example):
             yield f"the schema of {expected.name} forbids the example: {fault.message}"
+        for found in surplus(expected, expected.example, tool):
+            yield f"cannot be passed: {found.name} of the example {found.problem} ({expected.name})"
 
 
 def _lint_completeness(expected: ExpectedCall, tools: Mapping[str, Tool], threshold: float) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.answers import unanswered
 from pytest_toolcall.verdict.failures import schema_failure, value_failures
 from pytest_toolcall.verdict.orchestration import Orchestration, PlacedCall, effective_calls, orchestrate
-from pytest_toolcall.verdict.overlays import ambiguous, declines, recovery, schema_compliance
+from pytest_toolcall.verdict.overlays import Ambiguity, ambiguous, declines, recovery, schema_compliance
 from pytest_toolcall.verdict.partial_credit import PartialCredit, partial_credit
 
 
@@ -108,7 +108,8 @@ def _request_failures(task: Task, reply: Reply, tools: Sequence[Tool], credit: P
     modes = []
     if round(credit.params_complete, 2) < round(task.completeness, 2):
         modes.append("missing_required_param")
-    wrong = value_failures(reply.calls[0], offered[task.expected.name])
+    wrong = ["undeclared_argument"] if any(finding.undeclared for finding in credit.findings) else []
+    wrong += value_failures(reply.calls[0], offered[task.expected.name])
     if not wrong and credit.params_valid < 1 and (not modes or reply.calls[0].arguments):
         wrong = ["wrong_param_value"]
     modes += wrong
@@ -143,17 +144,19 @@ def _judge_ambiguous(task: Task, reply: Reply, tools: Sequence[Tool], prompt: st
     }
     if met.passed:
         return TaskVerdict(True, score, scores)
-    mode = _ambiguous_failure(task, reply, tools, met.hallucinated)
+    mode = _ambiguous_failure(task, reply, tools, met)
     return TaskVerdict(False, score, scores, (mode,), met.reason, ("extra_call",) if mode == "extra_call" else ())
 
 
-def _ambiguous_failure(task: Task, reply: Reply, tools: Sequence[Tool], hallucinated: Sequence[str]) -> str:
+def _ambiguous_failure(task: Task, reply: Reply, tools: Sequence[Tool], met: Ambiguity) -> str:
     offered = {tool.name: tool for tool in tools}
     if any(call.name not in offered for call in reply.calls):
         return "made_up_tool"
     if not reply.calls:
         return _uncalled(reply, "incorrect_refusal")
-    if hallucinated:
+    if met.failure_mode:
+        return met.failure_mode
+    if met.hallucinated:
         return "hallucinated_param_value"
     if task.strategy == "no_tool":
         return "unnecessary_tool_call"
@@ -206,7 +209,7 @@ def _chain_failures(
     if found.order_problem:
         modes.append(_sequence_failure(task, turns))
     if found.wrong_value:
-        modes.append(_value_failure(calls, offered))
+        modes.append("undeclared_argument" if found.undeclared else _value_failure(calls, offered))
     if found.flow_problem:
         modes.append("data_flow_error")
     if nothing is not None:

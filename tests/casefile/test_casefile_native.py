@@ -271,6 +271,45 @@ FULL = suite(
 )
 
 
+@pytest.mark.parametrize(
+    ("of_file", "of_case", "of_call", "wanted"),
+    [
+        ({}, {}, {}, "declared"),
+        ({"additional": True}, {}, {}, True),
+        ({"additional": True}, {"additional": False}, {}, False),
+        ({"additional": False}, {"additional": "declared"}, {}, "declared"),
+        ({"additional": True}, {"additional": True}, {"additional": "declared"}, "declared"),
+        ({}, {}, {"additional": False}, False),
+    ],
+)
+def test_the_nearest_additional_wins(
+    tmp_path: Path, of_file: dict[str, Json], of_case: dict[str, Json], of_call: dict[str, Json], wanted: Json
+) -> None:
+    expect = {"calls": [{"name": "put", **of_call}], "alternatives": [{"calls": [{"name": "put", **of_call}]}]}
+    [read_case] = read(tmp_path, suite(case(expect=expect, **of_case), **of_file))
+    [step] = steps_of(read_case)
+    assert [option.calls[0].additional for option in step.alternatives] == [wanted, wanted]
+
+
+def test_additional_takes_three_values_and_no_other(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match='additional: must be true or false or "declared"'):
+        read(tmp_path, suite(case(), additional="any"))
+
+
+def test_an_example_with_an_undeclared_argument_is_refused(tmp_path: Path) -> None:
+    call = {"name": "get", "args": {"n": {"range": {"min": 1}}}, "example": {"n": 1, "unexpected": 2}}
+    with pytest.raises(DocumentError, match="'unexpected': is not declared by the tool"):
+        read(tmp_path, suite(case(expect={"calls": [call]})))
+    assert read(tmp_path, suite(case(expect={"calls": [call]}), additional=True))
+
+
+def test_export_says_additional_once_where_all_calls_agree(tmp_path: Path) -> None:
+    cases = read(tmp_path, suite(case(expect={"calls": [{"name": "put"}]}), additional=True))
+    document = export(cases)
+    assert document["additional"] is True
+    assert "additional" not in str(document["cases"])
+
+
 def test_export_gives_a_document_that_reads_as_equal_cases(tmp_path: Path) -> None:
     cases = read(tmp_path, FULL)
     document = export(cases)

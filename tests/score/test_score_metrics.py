@@ -53,11 +53,11 @@ PASSED, FAILED, ERRORED = (
 )
 
 
-def test_there_are_exactly_the_seven_metrics_and_only_made_up_tool_is_better_when_low() -> None:
+def test_there_are_exactly_the_eight_metrics_and_only_what_is_made_up_is_better_when_low() -> None:
     assert list(METRICS) == [
-        "overall", "right_tool", "valid_arguments", "made_up_tool", "chains", "parallel", "no_call",
+        "overall", "right_tool", "valid_arguments", "made_up_tool", "made_up_argument", "chains", "parallel", "no_call",
     ]  # fmt: skip
-    assert [name for name, metric in METRICS.items() if metric.lower_is_better] == ["made_up_tool"]
+    assert [name for name, metric in METRICS.items() if metric.lower_is_better] == ["made_up_tool", "made_up_argument"]
 
 
 def test_overall_counts_every_scored_case_and_leaves_errored_ones_out() -> None:
@@ -110,6 +110,12 @@ def test_calls_of_an_errored_trial_count_in_no_share_of_calls() -> None:
 def test_made_up_tool_counts_every_call_whose_name_was_not_offered() -> None:
     record = case([CALL], trial("failed", step(False, made(), made(offered=False, valid=None))))
     assert share("made_up_tool", record, case([CALL], PASSED)) == (1, 3)
+
+
+def test_made_up_argument_counts_calls_of_offered_tools_with_an_argument_nobody_declared() -> None:
+    made_up = CallRecord("t", {}, "{}", True, True, "", ["unexpected", "more"])
+    record = case([CALL], trial("failed", step(False, made(), made_up, made(offered=False, valid=None))))
+    assert share("made_up_argument", record, case([CALL], PASSED)) == (1, 3)
 
 
 def test_chains_are_cases_of_two_or_more_steps_that_pass_as_a_whole() -> None:

@@ -97,7 +97,7 @@ def test_a_fault_fails_every_eval_whose_calls_it_touches() -> None:
         name for name in CASES if any(one.type == "calls" for turn in dialogue(name).turns for one in turn.assertions)
     }
     assert len(calling) >= 6
-    for model in ("wrong-tool", "made-up-tool", "extra-call", "bad-json", "text-call"):
+    for model in ("wrong-tool", "made-up-tool", "extra-call", "undeclared-argument", "bad-json", "text-call"):
         assert calling <= failed_by(model), model
 
 

@@ -40,9 +40,9 @@ def schemas(schema: Json) -> Iterator[Mapping[str, Json]]:
             yield from schemas(schema[key])
 
 
-def test_group_sizes_are_those_of_version_1_0_0() -> None:
+def test_group_sizes_are_those_of_version_1_1_0() -> None:
     assert Counter(case.group for case in CASES.values()) == SIZES
-    assert {(case.suite.name, case.suite.version) for case in CASES.values()} == {("core", "1.0.0")}
+    assert {(case.suite.name, case.suite.version) for case in CASES.values()} == {("core", "1.1.0")}
 
 
 def test_every_case_has_the_same_system_prompt() -> None:
@@ -162,6 +162,13 @@ def test_every_case_is_failed_by_at_least_two_faults() -> None:
 )
 def test_fault_fails_every_case_it_touches(model: str, groups: list[str]) -> None:
     assert {case_id for name in groups for case_id in group(name)} <= failed_by(model)
+
+
+def test_the_published_rule_lets_arguments_by_that_nobody_declared() -> None:
+    """``additional: true``: verdicts stay those of version 1.0.0."""
+    sets = [option for case in CASES.values() for step in steps_of(case) for option in step.alternatives]
+    assert {call.additional for option in sets for call in option.calls} == {True}
+    assert failed_by("undeclared-argument") == set()
 
 
 @pytest.mark.parametrize("case_id", sorted(group("arguments") | group("parallel") | group("chains")))

@@ -172,6 +172,7 @@ def test_every_calling_task_names_values() -> None:
     [
         ("wrong-value", CALLING, "wrong_param_value"),
         ("missing-argument", CALLING, "missing_required_param"),
+        ("undeclared-argument", CALLING, "undeclared_argument"),
         ("ignores-results", WITH_USES, "data_flow_error"),
         ("repeats-error", CORRECTABLE, "error_retry_invalid"),
         ("wrong-tool", CALLING, "wrong_tool_selected"),

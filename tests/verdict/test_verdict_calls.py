@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_toolcall.core.expectations import CallSet, ExpectedCall
+from pytest_toolcall.core.expectations import Additional, CallSet, ExpectedCall
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import ToolCall
 from pytest_toolcall.core.tool_results import Result
@@ -35,7 +35,7 @@ TOOL = Tool(
 )
 
 
-def want(name: str = "t", *, optional: bool = False, additional: bool = True, **args: Json) -> ExpectedCall:
+def want(name: str = "t", *, optional: bool = False, additional: Additional = "declared", **args: Json) -> ExpectedCall:
     return ExpectedCall(name, {key: compile_argument(value) for key, value in args.items()}, additional, optional)
 
 
@@ -139,7 +139,8 @@ def test_an_optional_call_never_takes_the_call_of_a_required_one() -> None:
 
 
 def test_unnamed_arguments_are_free_unless_additional_is_false() -> None:
-    assert passes([made(n=1, limit=5, made_up=True)], [want(n=1)])
+    assert passes([made(n=1, limit=5)], [want(n=1)])
+    assert passes([made(n=1, limit=5, made_up=True)], [want(n=1, additional=True)])
     closed = [want(n=1, additional=False)]
     assert passes([made(n=1)], closed)
     assert not passes([made(n=1, limit=5)], closed)
