@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_toolcall.endpoint.addressing import parse_param, resolve
     from pytest_toolcall.endpoint.models_file import read_models_file
+    from pytest_toolcall.endpoint.received.answer import RawAnswer
+    from pytest_toolcall.endpoint.received.sse import Event
     from pytest_toolcall.endpoint.recording.lines import ExchangeKey, Recorder
     from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
     from pytest_toolcall.endpoint.settings import (
@@ -22,19 +24,29 @@ if TYPE_CHECKING:
         builtin_providers,
     )
     from pytest_toolcall.endpoint.transport.client import Endpoint
+    from pytest_toolcall.endpoint.wires.table import builtin_wires
+    from pytest_toolcall.endpoint.wires.wire import Reading, StreamProgress, Wire, WireRequest, posted
 
 __all__ = [
     "Endpoint",
     "EndpointSettings",
+    "Event",
     "ExchangeKey",
     "ModelEntry",
     "Prices",
     "Provider",
     "Quirks",
+    "RawAnswer",
+    "Reading",
     "Recorder",
     "ReplayEndpoint",
+    "StreamProgress",
+    "Wire",
+    "WireRequest",
     "builtin_providers",
+    "builtin_wires",
     "parse_param",
+    "posted",
     "read_models_file",
     "resolve",
 ]
@@ -42,15 +54,23 @@ __all__ = [
 _HOMES = {
     "Endpoint": "transport.client",
     "EndpointSettings": "settings",
+    "Event": "received.sse",
     "ExchangeKey": "recording.lines",
     "ModelEntry": "settings",
     "Prices": "settings",
     "Provider": "settings",
     "Quirks": "settings",
+    "RawAnswer": "received.answer",
+    "Reading": "wires.wire",
     "Recorder": "recording.lines",
     "ReplayEndpoint": "recording.replay",
+    "StreamProgress": "wires.wire",
+    "Wire": "wires.wire",
+    "WireRequest": "wires.wire",
     "builtin_providers": "settings",
+    "builtin_wires": "wires.table",
     "parse_param": "addressing",
+    "posted": "wires.wire",
     "read_models_file": "models_file",
     "resolve": "addressing",
 }

@@ -11,9 +11,9 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply, ToolCall, Usage
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.endpoint.received.faults import Transient
+from pytest_toolcall.endpoint.received.sse import Event
 from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
-from pytest_toolcall.endpoint.transport.faults import Transient
-from pytest_toolcall.endpoint.transport.sse import Event
 from pytest_toolcall.endpoint.wires.messages.answer import progress
 from pytest_toolcall.endpoint.wires.messages.request import DEFAULT_MAX_TOKENS, encode_messages, encode_request
 from tests.endpoint.wire_answers import (

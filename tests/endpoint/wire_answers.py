@@ -9,8 +9,8 @@ from typing import Any
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
-from pytest_toolcall.endpoint.transport.sse import events_of_lines
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.sse import events_of_lines
 from pytest_toolcall.endpoint.wires.table import wire_named
 
 TOOLS = (Tool("book_room", "", {"type": "object"}), Tool("ping", "", {"type": "object"}))
