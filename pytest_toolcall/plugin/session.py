@@ -273,8 +273,8 @@ class ToolcallSession:
             play.result = runner.submit(lambda: play_trials(case, play.trials, runner.slot))
         return play
 
-    def play(self, item: CaseItem, overridden: tuple[Any, Any] | None) -> tuple[CaseRecord, tuple[TrialVerdict, ...]]:
-        """The verdict of an item; waits for it. A second call (a rerun) plays the case again.
+    def play(self, item: CaseItem, overridden: tuple[Any, Any] | None) -> CaseRecord:
+        """The record of an item; waits for it. A second call (a rerun) plays the case again.
 
         ``overridden`` are the conversation and mock tools of fixtures that a project put in place of ours.
         """
@@ -292,8 +292,7 @@ class ToolcallSession:
         finally:
             self.forget(item)
         ignored = sorted(getattr(self.endpoint(item.model), "ignored_params", ()))
-        record = case_record(item.case, verdicts, nodeid=item.nodeid, model=item.model, ignored_params=ignored)
-        return record, verdicts
+        return case_record(item.case, verdicts, nodeid=item.nodeid, model=item.model, ignored_params=ignored)
 
     def forget(self, item: pytest.Item) -> None:
         """The item has had its turn, also one that was skipped or failed in its setup and never asked for its play."""

@@ -20,7 +20,6 @@ from pytest_toolcall.score.record import CaseRecord, case_record, to_json
 
 if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
-    from pytest_toolcall.core.verdicts import TrialVerdict
     from pytest_toolcall.plugin.session import ToolcallSession
     from pytest_toolcall.score.record import CaseOutcome
 
@@ -83,22 +82,20 @@ class CaseItem(WithFixtures, ToolcallItem[CaseRecord]):
         of_file = _of_file(self)
         self.own_fixtures = of_file.own
         self.use(of_file.fixtures)
-        self._trials: tuple[TrialVerdict, ...] = ()
 
     def asked(self) -> CaseRecord:
         overridden = None if self.own_fixtures else (self.funcargs.get("conversation"), self.funcargs.get("mock_tools"))
-        record, self._trials = self.toolcall.play(self, overridden)
-        return record
+        return self.toolcall.play(self, overridden)
 
     def failure_lines(self, record: CaseRecord) -> Iterator[str]:
         yield f"{self.case.source.path.name}:{self.line}: {printable(self.case.description or self.case.id)}"
         said = [message.content for message in self.case.messages if message.role == "user"]
         yield from (f"user: {printable(text[:400])}" for text in said[-1:])
-        failed = [(number, trial) for number, trial in enumerate(self._trials, 1) if trial.outcome == "failed"]
+        failed = [(number, trial) for number, trial in enumerate(record.trials, 1) if trial.outcome == "failed"]
         for number, trial in failed[:_SHOWN]:
-            if len(self._trials) > 1:
-                yield from ("", f"trial {number} of {len(self._trials)}")
-            if trial.dialogue is not None:
+            if len(record.trials) > 1:
+                yield from ("", f"trial {number} of {len(record.trials)}")
+            if trial.transcript:
                 yield from dialogue_lines(trial)
             else:
                 yield from step_report(len(trial.steps), len(self.case.plan.planned), trial.steps[-1])
@@ -118,7 +115,6 @@ class CaseItem(WithFixtures, ToolcallItem[CaseRecord]):
         super().attach(call, report)
         if call.when in ("setup", "call") and report.failed and "toolcall" not in report.__dict__:
             put_record(report, "case", to_json(self._broken(str(call.excinfo.value) if call.excinfo else "")))
-        self._trials = ()
 
     def completed(self, record: CaseRecord, report: pytest.TestReport) -> CaseRecord:
         """The outcome takes in xfail. The duration is that of the conversation, since waiting for a case that started
