@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,9 +17,9 @@ from pytest_toolcall.endpoint.received.sse import Event
 from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
 from pytest_toolcall.endpoint.wires.messages.answer import progress
 from pytest_toolcall.endpoint.wires.messages.request import DEFAULT_MAX_TOKENS, encode_messages, encode_request
+from tests.endpoint import wire_answers
 from tests.endpoint.wire_answers import (
     THINKING,
-    TOOLS,
     USER,
     answered,
     json_deltas,
@@ -32,14 +33,8 @@ from tests.endpoint.wire_answers import (
 
 SETTINGS = EndpointSettings("n", "anthropic-messages", "m-1", "http://localhost/v1", wire="messages")
 WIRE = "messages"
-
-
-def request(*messages: Message, tools: tuple[Tool, ...] = TOOLS, **params: Any) -> dict[str, Any]:
-    return encode_request(SETTINGS, messages or (USER,), tools, params)
-
-
-def sent_back(reply: Reply, quirks: Quirks | None = None) -> list[Any]:
-    return encode_messages(answered(reply), quirks or Quirks())[1:]
+request = partial(wire_answers.request, SETTINGS)
+sent_back = partial(wire_answers.sent_back, SETTINGS, "messages")
 
 
 # --- the request -----------------------------------------------------------------------------------------------------
