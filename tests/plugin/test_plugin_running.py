@@ -185,7 +185,7 @@ def test_cases_that_end_in_their_setup_do_not_keep_later_ones_from_starting_earl
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_protocol(item):
             # of the five that started together, only those that have not had their turn
-            print("UNDER WAY", item.case.id, session_of(item.config).under_way)
+            print("UNDER WAY", item.case.id, session_of(item.config).plays.under_way)
         """
     )
     result = pytester.runpytest("cases", "--model", "sim:reference", "-s", "-p", "no:randomly")

@@ -61,7 +61,7 @@ def _of_file(item: CaseItem) -> _OfFile:
 
 def case_items(file: pytest.Collector, case: Case, session: ToolcallSession) -> Iterator[CaseItem]:
     """One item for each model, marked with the labels and the known failures of the case."""
-    for model in session.models or ("",):
+    for model in session.endpoints.models or ("",):
         item = CaseItem.in_file(file, name=case.id, model=model, line=case.source.line, case=case)
         item.mark("toolcall", case.group, case.category, *case.tags)
         for known in case.xfail:
@@ -85,7 +85,9 @@ class CaseItem(WithFixtures, ToolcallItem[CaseRecord]):
 
     def asked(self) -> CaseRecord:
         overridden = None if self.own_fixtures else (self.funcargs.get("conversation"), self.funcargs.get("mock_tools"))
-        return self.toolcall.play(self, overridden)
+        verdicts = self.toolcall.plays.verdicts(self, overridden)
+        ignored = sorted(self.toolcall.endpoints.endpoint(self.model).ignored_params)
+        return case_record(self.case, verdicts, nodeid=self.nodeid, model=self.model, ignored_params=ignored)
 
     def failure_lines(self, record: CaseRecord) -> Iterator[str]:
         yield f"{self.case.source.path.name}:{self.line}: {printable(self.case.description or self.case.id)}"
@@ -109,7 +111,7 @@ class CaseItem(WithFixtures, ToolcallItem[CaseRecord]):
         return ((name, as_text(value)) for name, value in fields(record).items())
 
     def attach(self, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-        lines = self.toolcall.keeping.take_lines()
+        lines = self.toolcall.runs.take_lines()
         if lines:
             report.__dict__["toolcall_lines"] = dumps(lines)
         super().attach(call, report)
