@@ -43,7 +43,7 @@ class CaseCollector(pytest.File):
         return file
 
     def collect(self) -> Iterator[pytest.Item]:
-        from pytest_toolcall.casefile import read_file
+        from pytest_toolcall.casefile.reader import read_file
 
         session, added = self.toolcall, self.toolcall.extensions
         try:

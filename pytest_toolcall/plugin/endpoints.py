@@ -17,7 +17,7 @@ from pytest_toolcall.plugin.options import Options
 
 if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
-    from pytest_toolcall.endpoint import ReplayEndpoint
+    from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
     from pytest_toolcall.endpoint.transport.limits import AdaptiveLimit
     from pytest_toolcall.play.endpoints import Request
     from pytest_toolcall.play.guard import Budget, Guarded, Tally
@@ -51,7 +51,8 @@ class Endpoints:
     @cached_property
     def request(self) -> Request:
         """What the options say of every endpoint. Raises `UsageError`."""
-        from pytest_toolcall.endpoint import parse_param, read_models_file
+        from pytest_toolcall.endpoint.addressing import parse_param
+        from pytest_toolcall.endpoint.models_file import read_models_file
         from pytest_toolcall.endpoint.settings import AGENT_WIRE
         from pytest_toolcall.play.endpoints import Request
 
@@ -149,7 +150,7 @@ class Endpoints:
         path = self.resumed_from
         if path is None or ModelName.read(model).prefix == "replay":
             return None
-        from pytest_toolcall.endpoint import ReplayEndpoint
+        from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
 
         recorded = ReplayEndpoint.models_in(path)
         is_judge = model == self.options.judge and model not in recorded and self.options.models

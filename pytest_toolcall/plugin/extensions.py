@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_toolcall.casefile import Format
+    from pytest_toolcall.casefile.formats import Format
     from pytest_toolcall.core.cases import Case
     from pytest_toolcall.core.expectations import CheckKind
-    from pytest_toolcall.endpoint import Provider
+    from pytest_toolcall.endpoint.settings import Provider
     from pytest_toolcall.endpoint.wires.wire import Wire
     from pytest_toolcall.sim.answers import SimulatedModel
 
@@ -33,7 +33,7 @@ class Extensions:
     @cached_property
     def formats(self) -> tuple[Format, ...]:
         """The formats of files; those that hooks add are tried first."""
-        from pytest_toolcall.casefile import FORMATS
+        from pytest_toolcall.casefile.formats import FORMATS
 
         added = self._config.hook.pytest_toolcall_formats(config=self._config)
         return (*(one for formats in added for one in formats), *FORMATS)
@@ -41,7 +41,7 @@ class Extensions:
     @cached_property
     def providers(self) -> Mapping[str, Provider]:
         """The provider table; a hook may replace a built-in row. Raises `UsageError`."""
-        from pytest_toolcall.endpoint import Provider, builtin_providers
+        from pytest_toolcall.endpoint.settings import Provider, builtin_providers
 
         table = dict(builtin_providers())
         for rows in self._config.hook.pytest_toolcall_providers(config=self._config):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_toolcall.core.errors import DocumentError, Problem
 
 if TYPE_CHECKING:
-    from pytest_toolcall.casefile import Toolboxes
+    from pytest_toolcall.casefile.toolbox import Toolboxes
     from pytest_toolcall.core.cases import Case
     from pytest_toolcall.plugin.options import Options
 
@@ -28,13 +28,13 @@ class Found:
     @cached_property
     def toolboxes(self) -> Toolboxes:
         """Toolbox files, each read once."""
-        from pytest_toolcall.casefile import Toolboxes
+        from pytest_toolcall.casefile.toolbox import Toolboxes
 
         return Toolboxes()
 
     def add(self, cases: Sequence[Case], warnings: Sequence[Problem]) -> None:
         """Take the cases of one file. Raises `DocumentError` where an id of its suite is taken already."""
-        from pytest_toolcall.casefile import find_duplicates
+        from pytest_toolcall.casefile.reader import find_duplicates
 
         earlier = [
             known

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_toolcall.casefile import Format
+    from pytest_toolcall.casefile.formats import Format
     from pytest_toolcall.core.cases import Case
     from pytest_toolcall.endpoint.wires.wire import Wire
     from pytest_toolcall.sim.answers import SimulatedModel

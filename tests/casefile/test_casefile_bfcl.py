@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_toolcall.casefile import load_cases, read_file
+from pytest_toolcall.casefile.reader import load_cases, read_file
 from pytest_toolcall.core.bfcl import AST_CATEGORIES, CATEGORIES
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import DocumentError

@@ -14,20 +14,14 @@ from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint import (
-    EndpointSettings,
-    Event,
-    ExchangeKey,
-    ModelEntry,
-    RawAnswer,
-    Reading,
-    ReplayEndpoint,
-    StreamProgress,
-    Wire,
-    WireRequest,
-    builtin_wires,
-)
 from pytest_toolcall.endpoint.names import ModelName
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.sse import Event
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey
+from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
+from pytest_toolcall.endpoint.settings import EndpointSettings, ModelEntry
+from pytest_toolcall.endpoint.wires.table import builtin_wires
+from pytest_toolcall.endpoint.wires.wire import Reading, StreamProgress, Wire, WireRequest
 from pytest_toolcall.play.endpoints import KINDS, Request
 from pytest_toolcall.play.guard import Budget, Guarded, Tally
 from pytest_toolcall.sim import SimAnswer, Situation

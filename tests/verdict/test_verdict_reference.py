@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_toolcall.casefile import load_cases
+from pytest_toolcall.casefile.reader import load_cases
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json, json_equal
 from pytest_toolcall.core.replies import Reply, ToolCall

@@ -15,7 +15,7 @@ from pytest_toolcall.score.point_record import PointRecord, errored_point, point
 
 if TYPE_CHECKING:
     from pytest_toolcall.core.perf import Measurement, Point
-    from pytest_toolcall.endpoint import EndpointSettings
+    from pytest_toolcall.endpoint.settings import EndpointSettings
     from pytest_toolcall.plugin.session import ToolcallSession
     from pytest_toolcall.probe.perf.prompts import Calibration
 
