@@ -172,10 +172,10 @@ for _ in sys.stdin:
 def time_checkers(directory: Path, files: Sequence[Path], rows: Sequence[Row], python: Path) -> None:
     """Time both checkers on the rows with reference answers, five alternating rounds, from the text of the arguments to
     the verdict, without reading files."""
-    from pytest_toolcall.casefile import read_file
+    from pytest_toolcall.casefile.reader import read_file
     from pytest_toolcall.core.replies import Reply
     from pytest_toolcall.core.steps import Steps
-    from pytest_toolcall.endpoint.recording.lines import RawAnswer
+    from pytest_toolcall.endpoint.received.answer import RawAnswer
     from pytest_toolcall.endpoint.wires.table import wire_named
     from pytest_toolcall.verdict.bfcl import judge_bfcl
     from pytest_toolcall.verdict.steps import judge_step

@@ -23,9 +23,9 @@ import httpx2
 
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
-from pytest_toolcall.endpoint.transport.sse import Event, Tee, read_events, split_lines
-from pytest_toolcall.endpoint.wires.envelope import decode_text
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.envelope import decode_text
+from pytest_toolcall.endpoint.received.sse import Event, Tee, read_events, split_lines
 from pytest_toolcall.endpoint.wires.table import wire_named
 from pytest_toolcall.endpoint.wires.wire import StreamProgress
 

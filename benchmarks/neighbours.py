@@ -36,7 +36,7 @@ WAYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 """The row's name, the module it needs, and pytest's arguments."""
 
-_DIFFERS = frozenset({"latency_s", "duration_s", "trace_id"})
+_DIFFERS = frozenset({"latency_s", "duration_s", "ttft_s", "trace_id"})
 """What differs between any two runs: times, and request ids."""
 
 

@@ -9,9 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_toolcall.casefile import load_cases as load_cases
     from pytest_toolcall.casefile.formats import Format as Format
     from pytest_toolcall.casefile.formats import ReadContext as ReadContext
+    from pytest_toolcall.casefile.reader import load_cases as load_cases
     from pytest_toolcall.core.cases import Case as Case
     from pytest_toolcall.core.cases import Source as Source
     from pytest_toolcall.core.cases import Suite as Suite
@@ -70,7 +70,7 @@ _EXPORTS = {
     "Usage": "core.replies",
     "UsageError": "core.errors",
     "judge_calls": "verdict.calls",
-    "load_cases": "casefile",
+    "load_cases": "casefile.reader",
 }
 
 __all__ = [

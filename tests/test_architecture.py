@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import pytest_toolcall
+from tests.circles import PACKAGE, circles, circles_in
 
-ROOMS = ["core", "casefile", "endpoint", "verdict", "sim", "play", "score", "report", "cli"]
+ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py") if path.parent.name != "plugin")
+PRIVATE = {
+    "compat/pytest.py": re.compile(r"\b(_pytest|_ispytest|_initrequest|_fixtureinfo|_request|TopRequest)\b"),
+    "compat/xdist.py": re.compile(r"\b(torun|steal|sendevent|node2pending|LoadScheduling)\b"),
+}
+"""Where pytest's and xdist's private names may stand, and what gives them away."""
 
 
 def loaded_by(module: str) -> set[str]:
@@ -40,3 +51,44 @@ def test_public_names_are_sorted_and_all_load() -> None:
     assert pytest_toolcall.__all__ == sorted(pytest_toolcall.__all__, key=lambda name: (name == name.lower(), name))
     for name in pytest_toolcall.__all__:
         assert getattr(pytest_toolcall, name) is not None
+
+
+def test_no_file_imports_itself_in_a_circle() -> None:
+    assert [" <-> ".join(members) for members in circles_in(PACKAGE)] == []
+
+
+def test_circles_are_found_over_several_steps() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"e"}}
+    assert circles(graph) == [["b", "c"], ["e"]]
+
+
+def test_the_contracts_name_every_room() -> None:
+    contracts = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (contract,) = (known for known in contracts if known["name"] == "only the plugin knows pytest")
+    assert sorted(contract["source_modules"]) == [f"pytest_toolcall.{room}" for room in ROOMS]
+
+
+def private_names(path: Path) -> Iterator[str]:
+    """Members of other objects whose name begins with an underscore."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr):
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            if owner not in ("self", "cls"):
+                yield f"{path.name}:{node.lineno}: {ast.unparse(node)}"
+
+
+def test_private_names_of_pytest_and_xdist_stand_in_one_module_each() -> None:
+    room = PACKAGE / "plugin"
+    for path in room.rglob("*.py"):
+        place = path.relative_to(room).as_posix()
+        assert place in PRIVATE or not list(private_names(path))
+        for home, pattern in PRIVATE.items():
+            code = "" if place == home else "\n".join(map(ast.unparse, ast.parse(path.read_text()).body[1:]))
+            assert not pattern.search(code), place
+    for home in PRIVATE:
+        assert "Checked with pytest" in (room / home).read_text()
+
+
+def test_items_are_asked_by_their_class() -> None:
+    for path in (PACKAGE / "plugin").rglob("*.py"):
+        assert not re.search(r"\b(has|get)attr\((item|request\.node)\b", path.read_text()), path

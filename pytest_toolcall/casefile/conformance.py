@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, field
 
 from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.core.cases import KeyPath
-from pytest_toolcall.core.conformance import FURTHER_CHECKS, Rule, RuleRequest
+from pytest_toolcall.core.conformance import FURTHER_CHECKS, Rule, RuleRequest, WireName
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.document.entry import Entry
 from pytest_toolcall.document.problems import Problems, suggestion
@@ -55,7 +55,7 @@ class ConformanceFile(Entry):
 
     noun: ClassVar[str] = "a conformance file"
     rules: Annotated[list[Any], Meta(description="The rules.")]
-    wire: Annotated[Literal["chat", "responses", "messages"], Meta(description="The wire format asked.")] = "chat"
+    wire: Annotated[WireName, Meta(description="The wire format asked.")] = "chat"
     description: Annotated[str, Meta(description="For people who read the file.")] = ""
     requests: Annotated[dict[str, Any], Meta(description="Bodies by name.")] = field(default_factory=dict)
     tools: Annotated[dict[str, Any], Meta(description="Tools by name, for YAML aliases.")] = field(default_factory=dict)
@@ -149,7 +149,7 @@ def _request(value: Json, file: ConformanceFile, keys: KeyPath, problems: Proble
     return RuleRequest({**base, **given}, without, raw, method, path)
 
 
-def _with_schema(request: RuleRequest, parameters: Json, wire: str) -> RuleRequest:
+def _with_schema(request: RuleRequest, parameters: Json, wire: WireName) -> RuleRequest:
     """The request with the first tool's parameters replaced. A mapping with ``name``, ``description`` or ``count``
     beside ``parameters`` changes those of the tool as well, and offers as many tools."""
     from dataclasses import replace
@@ -165,19 +165,25 @@ def _with_schema(request: RuleRequest, parameters: Json, wire: str) -> RuleReque
         {"name": f"tool_{number}", "description": f"Tool {number}.", "parameters": {"type": "object", "properties": {}}}
         for number in range(1, given.get("count", 1))
     ]
-    tools = [_tool(tool, wire) for tool in (*others, parts)]
-    choice = {
-        "chat": {"type": "function", "function": {"name": name}},
-        "responses": {"type": "function", "name": name},
-        "messages": {"type": "tool", "name": name},
-    }[wire]
-    return replace(request, body={**request.body, "tools": tools, "tool_choice": choice})
+    tool, choice = _FORMS[wire]
+    tools = [tool(offered) for offered in (*others, parts)]
+    return replace(request, body={**request.body, "tools": tools, "tool_choice": choice(name)})
 
 
-def _tool(parts: Mapping[str, Json], wire: str) -> Json:
-    if wire == "chat":
-        return {"type": "function", "function": dict(parts)}
-    if wire == "responses":
-        return {"type": "function", "strict": False, **parts}
+def _client_tool(parts: Mapping[str, Json]) -> Json:
     named = {key: value for key, value in parts.items() if key != "parameters"}
     return {**named, "input_schema": parts["parameters"]}
+
+
+_FORMS: Mapping[WireName, tuple[Callable[[Mapping[str, Json]], Json], Callable[[str], Json]]] = {
+    "chat": (
+        lambda parts: {"type": "function", "function": dict(parts)},
+        lambda name: {"type": "function", "function": {"name": name}},
+    ),
+    "responses": (
+        lambda parts: {"type": "function", "strict": False, **parts},
+        lambda name: {"type": "function", "name": name},
+    ),
+    "messages": (_client_tool, lambda name: {"type": "tool", "name": name}),
+}
+"""How each wire format offers a tool and demands that it be called."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from pytest_toolcall.casefile.types import FlatTool, OpenAITool, SuiteFile, ToolboxFile
+from pytest_toolcall.casefile.types import CaseEntry, FlatTool, OpenAITool, SuiteFile, ToolboxFile
 from pytest_toolcall.verdict.checks import CHECKS
 
 SCHEMA_FILE = Path(__file__).with_name("case_file.schema.json")
@@ -70,7 +70,7 @@ def case_file_schema() -> dict[str, Any]:
         "$ref": "#/$defs/Checks",
     }
     definitions["Expectation"].update(_exactly_one("calls", "no_call"))
-    definitions["CaseEntry"]["allOf"] = [_exactly_one("user", "messages"), _exactly_one("expect", "steps")]
+    definitions["CaseEntry"]["allOf"] = [_exactly_one(*keys) for keys in CaseEntry.one_of]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pytest-toolcall case file",

@@ -132,6 +132,9 @@ class CaseEntry(Entry):
     """One conversation to hold and judge."""
 
     noun: ClassVar[str] = "a case"
+    one_of: ClassVar[tuple[tuple[str, ...], ...]] = (("user", "messages"), ("expect", "steps"))
+    """Keys of which a case has exactly one."""
+
     id: Annotated[str, Meta(min_length=1, description="Unique in the suite; part of the pytest node id.")]
     group: Annotated[str | UnsetType, Meta(description="The row of the report that the case counts in.")] = UNSET
     category: Annotated[str, Meta(description="A second row to count in, as task files have it.")] = ""

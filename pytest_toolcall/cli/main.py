@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _cases(paths: Sequence[Path]) -> list[Case]:
     """The cases under the paths. Raises `UsageError` or `DocumentError`."""
-    from pytest_toolcall.casefile import find_duplicates, load_cases
+    from pytest_toolcall.casefile.reader import find_duplicates, load_cases
 
     cases: list[Case] = []
     problems: list[Problem] = []

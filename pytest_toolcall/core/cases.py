@@ -10,11 +10,15 @@ from typing import Literal
 from pytest_toolcall.core.dialogues import Dialogue
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
+from pytest_toolcall.core.plans import Plan
 from pytest_toolcall.core.steps import Steps
 from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tools import Tool
 
 Kind = Literal["steps", "task", "dialogue"]
+PLANS: Mapping[Kind, type[Plan]] = {plan.kind: plan for plan in (Steps, Task, Dialogue)}
+"""What a record's kind stands for."""
+
 KeyPath = tuple[str | int, ...]
 """Way to a place in a document: ``("cases", 3, "user")``."""
 

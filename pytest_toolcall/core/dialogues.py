@@ -73,6 +73,7 @@ class Dialogue(Plan):
     """
 
     kind: ClassVar[Literal["dialogue"]] = "dialogue"
+    listed_alone: ClassVar[bool] = True
 
     turns: tuple[Turn, ...]
     rubric: Rubric | None = None
@@ -98,11 +99,11 @@ class Dialogue(Plan):
 
 @dataclass(frozen=True, slots=True)
 class AssertionFinding:
-    """How one assertion came out. ``score`` is 1 or 0, None where the judge could not say; ``failure_mode`` names the
+    """One assertion of a dialogue; ``score`` is 1 or 0, null where the judge could not say; ``failure_mode`` names the
     kind of mistake where there is a name for it."""
 
     turn: int
-    type: AssertionType
+    type: str
     value: str
     weight: float
     score: float | None
@@ -112,7 +113,7 @@ class AssertionFinding:
 
 @dataclass(frozen=True, slots=True)
 class CriterionFinding:
-    """One criterion of a rubric as the judge saw it."""
+    """One criterion of a rubric file as the judge saw it."""
 
     name: str
     passed: bool
@@ -121,7 +122,7 @@ class CriterionFinding:
 
 @dataclass(frozen=True, slots=True)
 class RubricFinding:
-    """A rubric as the judge saw it; ``score`` is None where the judge could not say, ``reason`` then says why."""
+    """A rubric file as the judge saw it; ``score`` is null where the judge could not say."""
 
     rubric: str
     score: float | None
@@ -131,17 +132,8 @@ class RubricFinding:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a transcript, for people: who said what. ``role`` may be ``tool``."""
+    """One line of a dialogue's transcript; ``calls`` are the tool calls beside the text, as text."""
 
     role: str
     text: str
     calls: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DialogueFindings:
-    """Everything that was graded in one trial."""
-
-    assertions: tuple[AssertionFinding, ...] = ()
-    rubric: RubricFinding | None = None
-    transcript: tuple[Line, ...] = ()

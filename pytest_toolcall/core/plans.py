@@ -24,12 +24,15 @@ class Plan:
 
     The case passes when at least ``min_pass_rate`` of its scored trials do. ``kind`` is the name in records. Scripted
     chains take unrelated tools beside their own (``takes_distractors``). Where ``values_are_tokens``, an argument uses
-    an earlier result by carrying it somewhere, not by being equal to it.
+    an earlier result by carrying it somewhere, not by being equal to it. Cases that are ``in_composite`` count by their
+    category, not by a group; those that are ``listed_alone`` have a row of their own in comparisons.
     """
 
     kind: ClassVar[str]
     takes_distractors: ClassVar[bool] = False
     values_are_tokens: ClassVar[bool] = False
+    in_composite: ClassVar[bool] = False
+    listed_alone: ClassVar[bool] = False
 
     min_pass_rate: float = 1.0
 

@@ -54,6 +54,7 @@ class Task(Plan):
 
     kind: ClassVar[Literal["task"]] = "task"
     values_are_tokens: ClassVar[bool] = True
+    in_composite: ClassVar[bool] = True
 
     category: Category
     listed_as: str = ""

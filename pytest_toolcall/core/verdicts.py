@@ -1,38 +1,40 @@
-"""What was found: the record of a case, trial by trial, step by step."""
+"""What was found, trial by trial, step by step: as it is told, kept in ``cases.jsonl`` and read again.
+
+The JSON Schema of these files is generated from the types here; fields are added, never renamed, within one schema
+number.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Self
 
+from pytest_toolcall.core.dialogues import AssertionFinding, Line, RubricFinding
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Exchange, Outcome
-
-if TYPE_CHECKING:
-    from pytest_toolcall.core.dialogues import DialogueFindings
 
 TrialOutcome = Literal["passed", "failed", "errored"]
 
 
 @dataclass(frozen=True, slots=True)
 class CallFinding:
-    """What the schema says of one call: ``valid`` is None for a tool that was not offered (nothing to check);
-    ``undeclared`` names the arguments that the tool does not declare."""
+    """One call the model made. ``valid`` is null for a tool that was not offered; ``undeclared`` names the arguments
+    that the tool does not declare."""
 
     name: str
     arguments: Json
     raw: str
     offered: bool
     valid: bool | None
-    problem: str = ""
+    problem: str
     undeclared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentFinding:
-    """One named argument of one expected call beside what the model gave; ``undeclared``: the tool declares no
-    such argument."""
+    """One named argument of an expected call beside what the model gave; ``undeclared``: the tool declares no such
+    argument."""
 
     name: str
     expected: str
@@ -43,7 +45,7 @@ class ArgumentFinding:
 
 @dataclass(frozen=True, slots=True)
 class CallComparison:
-    """An expected call beside the call matched with it (``actual`` is None where nothing matched by name)."""
+    """An expected call beside the position of the call matched with it; null where it was not called."""
 
     expected: str
     actual: int | None
@@ -52,46 +54,78 @@ class CallComparison:
 
 @dataclass(frozen=True, slots=True)
 class StepVerdict:
-    """How one response was judged.
-
-    ``names_match``  the called names equal the expected ones as a multiset (for a no-call step: no call was made).
-    ``answers``      for each actual call, by position, the expected call it answers in alternative ``chosen``; the
-                     scripted results follow it. None for a call that answers none.
-    ``results``      what mock tools answered, by position (tasks).
-    ``dissent``      what other rules say of the response, where they were asked and say otherwise.
-    """
+    """One response and its verdict. ``names_match``: the names called equal the names expected; ``results``: what mock
+    tools answered, by position; ``dissent``: what other rules say, where they were asked and disagree;
+    ``comparison``: expected beside actual, for a step that failed."""
 
     outcome: Outcome
     passed: bool
+    text: str
+    finish_reason: str
+    calls: tuple[CallFinding, ...]
+    remarks: tuple[str, ...]
     reason: str = ""
     names_match: bool = False
-    chosen: int = 0
-    answers: tuple[int | None, ...] = ()
-    calls: tuple[CallFinding, ...] = ()
-    comparison: tuple[CallComparison, ...] = ()
     failure_mode: str = ""
-    remarks: tuple[str, ...] = ()
-    text: str = ""
-    finish_reason: str = ""
     results: tuple[Json, ...] = ()
     dissent: str = ""
+    comparison: tuple[CallComparison, ...] = ()
+
+    @classmethod
+    def unanswered(cls, reason: str) -> Self:
+        """Nothing came back that can be judged."""
+        return cls("errored", False, "", "", (), (), reason)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall:
+    """One answered request: seconds, US dollars, tokens; null where nobody said."""
+
+    latency_s: float | None
+    ttft_s: float | None = None
+    cost_usd: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    model: str = ""
+    id: str = ""
+    trace_id: str = ""
+    attempts: int = 1
+
+    @classmethod
+    def of(cls, exchange: Exchange) -> Self:
+        usage = exchange.reply.usage
+        return cls(
+            latency_s=None if exchange.latency_s is None else round(exchange.latency_s, 6),
+            ttft_s=None if exchange.ttft_s is None else round(exchange.ttft_s, 6),
+            cost_usd=exchange.cost_usd,
+            input_tokens=usage.input,
+            output_tokens=usage.output,
+            cached_tokens=usage.cached,
+            reasoning_tokens=usage.reasoning,
+            model=exchange.reply.model,
+            id=exchange.reply.id,
+            trace_id=exchange.trace_id,
+            attempts=exchange.attempts,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class TrialVerdict:
-    """One independent repetition of a case. ``score`` is None when errored; ``scores`` holds its parts (tasks).
-
-    ``dialogue`` is what was graded in a dialogue, ``judge_exchanges`` what the judge model was asked for it.
-    """
+    """One independent repetition; ``score`` is null when errored."""
 
     outcome: TrialOutcome
     score: float | None
-    steps: tuple[StepVerdict, ...]
-    exchanges: tuple[Exchange, ...]
+    exchanges: int
     duration_s: float
+    steps: tuple[StepVerdict, ...]
     reason: str = ""
-    failure_modes: tuple[str, ...] = ()
     error_kind: str = ""
+    failure_modes: tuple[str, ...] = ()
     scores: Mapping[str, Json] = field(default_factory=dict)
-    dialogue: DialogueFindings | None = None
-    judge_exchanges: tuple[Exchange, ...] = ()
+    api_calls: tuple[ApiCall, ...] = ()
+    judge_calls: tuple[ApiCall, ...] = ()
+    assertions: tuple[AssertionFinding, ...] = ()
+    rubric: RubricFinding | None = None
+    transcript: tuple[Line, ...] = ()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from json.decoder import scanstring  # type: ignore[attr-defined]  # absent from the stubs
 from pathlib import Path
 
@@ -43,8 +44,8 @@ class _Decoder:
         self._decoder = json.JSONDecoder(
             object_pairs_hook=self._pairs,
             parse_constant=self._constant,
-            parse_float=self._float,
-            parse_int=self._integer,
+            parse_float=partial(self._number, read_float),
+            parse_int=partial(self._number, read_integer),
         )
 
     def decode(self, text: str) -> Json:
@@ -62,16 +63,9 @@ class _Decoder:
     def _constant(self, _: str) -> Json:
         self.suspicious = True
 
-    def _float(self, text: str) -> Json:
+    def _number(self, read: Callable[[str], float], text: str) -> Json:
         try:
-            return read_float(text)
-        except NumberError:
-            self.suspicious = True
-            return None
-
-    def _integer(self, text: str) -> Json:
-        try:
-            return read_integer(text)
+            return read(text)
         except NumberError:
             self.suspicious = True
             return None

@@ -11,7 +11,6 @@ from pytest_toolcall.core.dialogues import (
     Assertion,
     AssertionFinding,
     Dialogue,
-    DialogueFindings,
     Line,
     RubricFinding,
     Turn,
@@ -23,7 +22,7 @@ from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.play.benchmark_tools import with_calculator
 from pytest_toolcall.play.conversation import result_text
 from pytest_toolcall.play.mock_tools import MockTools
-from pytest_toolcall.play.trial import Trial
+from pytest_toolcall.play.trial import Measured, Trial
 from pytest_toolcall.verdict.answers import Unanswered
 from pytest_toolcall.verdict.assertions import (
     calls_assertion,
@@ -63,7 +62,7 @@ async def play_dialogue(case: Case, dialogue: Dialogue, trial: Trial) -> TrialVe
             await talk.run()
         except EndpointError as error:
             problem, kind = str(error), error.kind
-    return talk.verdict(time.perf_counter() - started, problem, kind)
+    return talk.verdict(trial.measured(started), problem, kind)
 
 
 class _Talk:
@@ -157,7 +156,7 @@ class _Talk:
         except JudgeFailed as error:
             self.rubric = RubricFinding(rubric.name, None, reason=str(error))
 
-    def verdict(self, duration_s: float, problem: str, kind: str) -> TrialVerdict:
+    def verdict(self, measured: Measured, problem: str, kind: str) -> TrialVerdict:
         score = None if problem else trial_score(self.findings, self.rubric)
         if not problem and score is None:
             silent = [finding.reason for finding in self.findings if finding.score is None and finding.weight]
@@ -165,20 +164,20 @@ class _Talk:
             kind = "judge"
         passed = score is not None and trial_passes(self.dialogue, score)
         if problem:
-            self.steps.append(StepVerdict("errored", False, problem))
+            self.steps.append(StepVerdict.unanswered(problem))
         reason = problem or ("" if passed or score is None else trial_reason(self.findings, self.rubric, score))
         modes = _failure_modes(self.findings) if not problem and not passed else ()
         return TrialVerdict(
             outcome="errored" if problem else "passed" if passed else "failed",
             score=score,
             steps=tuple(self.steps),
-            exchanges=tuple(self.conversation.exchanges),
-            duration_s=duration_s,
             reason=reason,
             failure_modes=modes,
             error_kind=kind,
-            dialogue=DialogueFindings(tuple(self.findings), self.rubric, tuple(self.transcript)),
-            judge_exchanges=tuple(self.grader.exchanges) if self.grader is not None else (),
+            assertions=tuple(self.findings),
+            rubric=self.rubric,
+            transcript=tuple(self.transcript),
+            **measured,
         )
 
 

@@ -13,6 +13,7 @@ from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.play.conversation import Conversation
 from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.trial import Trial
+from pytest_toolcall.verdict.calls import CallsVerdict
 from pytest_toolcall.verdict.steps import judge_step
 
 
@@ -32,28 +33,27 @@ async def play_steps(case: Case, plan: Steps, trial: Trial) -> TrialVerdict:
             exchange = await trial.conversation.ask()
         except EndpointError as error:
             reason, kind = str(error), error.kind
-            verdicts.append(StepVerdict("errored", False, reason))
+            verdicts.append(StepVerdict.unanswered(reason))
             break
-        verdict = judge_step(step, exchange.reply, case.tools, results)
+        verdict, calls = judge_step(step, exchange.reply, case.tools, results)
         verdicts.append(verdict)
         if not verdict.passed:
             break
-        results.extend(_answer(step, verdict, trial.conversation, trial.tools))
+        results.extend(_answer(step, calls, trial.conversation, trial.tools))
     last = verdicts[-1]
     passed = last.passed and len(verdicts) == len(plan.steps)
     return TrialVerdict(
         outcome="errored" if kind else "passed" if passed else "failed",
         score=None if kind else float(passed),
         steps=tuple(verdicts),
-        exchanges=tuple(trial.conversation.exchanges),
-        duration_s=time.perf_counter() - started,
         reason=reason or last.reason,
         failure_modes=(last.failure_mode,) if last.failure_mode else (),
         error_kind=kind,
+        **trial.measured(started),
     )
 
 
-def _answer(step: Step, verdict: StepVerdict, conversation: Conversation, tools: MockTools) -> list[Result]:
+def _answer(step: Step, verdict: CallsVerdict, conversation: Conversation, tools: MockTools) -> list[Result]:
     """Send each call its scripted result; the results in the order of the calls."""
     reply = conversation.reply
     if not step.expects_call or reply is None:

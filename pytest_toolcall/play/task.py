@@ -49,23 +49,21 @@ async def play_task(case: Case, task: Task, trial: Trial) -> TrialVerdict:
         turns.append(TaskTurn(reply, results))
         if reply.outcome != "call":
             break
-    duration = time.perf_counter() - started
+    measured = trial.measured(started)
     if failure is not None:
-        steps = (*(_step(case, turn, None) for turn in turns), StepVerdict("errored", False, str(failure)))
-        return TrialVerdict(
-            "errored", None, steps, tuple(trial.conversation.exchanges), duration, str(failure), error_kind=failure.kind
-        )
+        told = str(failure)
+        steps = (*(_step(case, turn, None) for turn in turns), StepVerdict.unanswered(told))
+        return TrialVerdict("errored", None, steps=steps, reason=told, error_kind=failure.kind, **measured)
     prompt = "\n".join(message.content for message in case.messages if message.role == "user")
     verdict = judge_task(task, turns, case.tools, prompt, stopped=_stopped(turns[-1].reply))
     return TrialVerdict(
         outcome="passed" if verdict.passed else "failed",
         score=verdict.score,
         steps=tuple(_step(case, turn, verdict if turn is turns[-1] else None) for turn in turns),
-        exchanges=tuple(trial.conversation.exchanges),
-        duration_s=duration,
         reason=verdict.reason,
         failure_modes=verdict.failure_modes,
         scores=verdict.scores,
+        **measured,
     )
 
 

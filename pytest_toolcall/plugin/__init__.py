@@ -65,21 +65,22 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if not _concerns(config):
         return
+    from pytest_toolcall.plugin.preflight import check
     from pytest_toolcall.plugin.session import session_of
 
     try:
         state = session_of(config)
-        state.check()
+        check(state, config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-    if not hasattr(config, "workerinput"):
+    if not state.worker:
         from pytest_toolcall.plugin.controller import Controller
         from pytest_toolcall.plugin.stops import Terminator
 
         config.stash[_TERMINATOR] = Terminator()
         config.stash[_TERMINATOR].install()
 
-        config.stash[_CONTROLLER] = Controller(state)
+        config.stash[_CONTROLLER] = Controller(state, config)
         config.pluginmanager.register(config.stash[_CONTROLLER], "toolcall-controller")
 
 
@@ -104,7 +105,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     from pytest_toolcall.plugin.session import session_of
 
     state = session_of(config)
-    if not state.models and not config.getoption("collectonly"):
+    if not state.endpoints.models and not config.getoption("collectonly"):
         return None
     return CaseCollector.from_parent(parent, path=file_path, toolcall=state, why=why)
 
@@ -115,7 +116,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from pytest_toolcall.plugin.session import session_of
 
     try:
-        models = session_of(metafunc.config).models
+        models = session_of(metafunc.config).endpoints.models
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     metafunc.parametrize("toolcall_model", models, ids=list(models), indirect=True)
@@ -130,35 +131,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start the live line where there is a terminal to show it in and something to wait for."""
+    """Have cases start before their turn, and show how far they are where there is a terminal."""
     from pytest_toolcall.plugin.session import existing_session
 
-    state = existing_session(session.config)
+    config, state = session.config, existing_session(session.config)
     total = sum(isinstance(item, ToolcallItem) and item.kind == "case" for item in session.items)
-    if state is None or not total or session.config.option.collectonly:
+    if state is None or not total or config.option.collectonly:
         return
     # What was collected lives as long as the session: the collector need not look through it again and again.
     gc.collect()
     gc.freeze()
+    config.add_cleanup(gc.unfreeze)
     from pytest_toolcall.plugin.compat.pytest import terminal_of
+    from pytest_toolcall.plugin.window import Window
 
-    terminal = terminal_of(session.config)
-    if not hasattr(session.config, "workerinput") and terminal is not None:
+    config.pluginmanager.register(Window(state, config, session.items), "toolcall-window")
+    terminal = terminal_of(config)
+    if not state.worker and terminal is not None:
         from pytest_toolcall.plugin.live_line import LiveLine
 
-        state.progress = LiveLine(state, terminal, total)
-        session.config.pluginmanager.register(state.progress, "toolcall-progress")
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    if not (isinstance(item, ToolcallItem) and item.kind == "case"):
-        return (yield)
-    item.toolcall.window.fill(item, nextitem)
-    try:
-        return (yield)
-    finally:
-        item.toolcall.forget(item)
+        line = LiveLine(state.endpoints, terminal, total)
+        state.plays.on_wait = line.show
+        config.pluginmanager.register(line, "toolcall-live-line")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -181,8 +175,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
     try:
         if state is not None:
             state.close()
-            if hasattr(session.config, "workeroutput"):
-                session.config.workeroutput["toolcall"] = state.told()
+            if state.worker:
+                session.config.workeroutput["toolcall"] = state.told()  # type: ignore[attr-defined]
     finally:
         # Also when somebody presses Ctrl-C a second time while conversations are being cancelled.
         if terminator is not None:
@@ -196,5 +190,5 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     controller = config.stash.get(_CONTROLLER, None)
-    if controller is not None and (controller.records or controller.session.left_alone):
+    if controller is not None and (controller.records or controller.left_alone):
         controller.terminal(terminalreporter)

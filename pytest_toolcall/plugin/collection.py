@@ -11,6 +11,7 @@ from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.conformance import Rule
 from pytest_toolcall.core.errors import DocumentError, Problem, UnknownShapeError
 from pytest_toolcall.core.perf import Point
+from pytest_toolcall.plugin.found import as_asked
 from pytest_toolcall.plugin.items.case import case_items
 from pytest_toolcall.plugin.items.point import point_items
 from pytest_toolcall.plugin.items.rule import rule_items
@@ -42,21 +43,23 @@ class CaseCollector(pytest.File):
         return file
 
     def collect(self) -> Iterator[pytest.Item]:
-        from pytest_toolcall.casefile import read_file
+        from pytest_toolcall.casefile.reader import read_file
 
-        session = self.toolcall
+        session, added = self.toolcall, self.toolcall.extensions
         try:
-            read = read_file(self.path, checks=session.checks, toolboxes=session.toolboxes, formats=session.formats)
-            entries = [session.modified(entry) if isinstance(entry, Case) else entry for entry in read.entries]
-            session.claim_ids([entry for entry in entries if isinstance(entry, Case)])
+            read = read_file(self.path, checks=added.checks, toolboxes=session.found.toolboxes, formats=added.formats)
+            entries = [
+                as_asked(added.modified(entry), session.options) if isinstance(entry, Case) else entry
+                for entry in read.entries
+            ]
+            session.found.add([entry for entry in entries if isinstance(entry, Case)], read.warnings)
         except UnknownShapeError as error:
             if self.why == "directory":
-                session.left_alone.append(self.nodeid)
+                session.found.left_alone.append(self.nodeid)
                 return
             raise self._error(error) from None
         except DocumentError as error:
             raise self._error(error) from None
-        session.warn(read.warnings)
         for entry in entries:
             yield from _ITEMS[type(entry)](self, entry, session)
 

@@ -40,8 +40,10 @@ _DECODERS: Mapping[RecordKind, Callable[[str], Record]] = {
 class Controller:
     """Collects one record per item; aggregates and reports once, at the end."""
 
-    def __init__(self, session: ToolcallSession) -> None:
-        self.session = session
+    def __init__(self, session: ToolcallSession, config: pytest.Config) -> None:
+        self._config = config
+        self._options, self._endpoints = session.options, session.endpoints
+        self._found, self._runs = session.found, session.runs
         self.records: dict[str, Record] = {}
         self.problems: list[str] = []
         self.held_back: list[str] = []
@@ -76,9 +78,14 @@ class Controller:
         self._last = time.perf_counter()
         if isinstance(record, CaseRecord):
             self._append(text)
-            hook = self.session.config.hook.pytest_toolcall_record
+            hook = self._config.hook.pytest_toolcall_record
             if report.outcome != "rerun" and hook.get_hookimpls():  # type: ignore[comparison-overlap]
-                hook(config=self.session.config, record=_plain(record))
+                hook(config=self._config, record=_plain(record))
+
+    @property
+    def left_alone(self) -> list[str]:
+        """Files that are in no format; told also where there is nothing else to tell."""
+        return self._found.left_alone
 
     def of(self, kind: type[R]) -> dict[str, R]:
         """The records of one kind, by node id."""
@@ -88,13 +95,13 @@ class Controller:
     def _finished(self) -> Recording | None:
         from pytest_toolcall.play.recording import Recording
 
-        directory = self.session.run_directory
+        directory = self._runs.directory
         return None if directory is None else Recording(directory / "cases.jsonl")
 
     def _take_lines(self, report: pytest.TestReport) -> None:
         """Exchanges that a remote worker sends along, since it does not see this disk."""
         lines = getattr(report, "toolcall_lines", None)
-        directory = self.session.run_directory
+        directory = self._runs.directory
         if lines is None or directory is None:
             return
         from pytest_toolcall.play.recording import Recording
@@ -125,7 +132,7 @@ class Controller:
 
         records = [record for _, record in sorted(self.of(CaseRecord).items())]
         models: dict[str, ModelSummary] = {}
-        for model in self.session.models:
+        for model in self._endpoints.models:
             mine = [record for record in records if record.model == model]
             if mine:
                 models[model] = summarise(mine, simulated=_simulated(model, mine))
@@ -150,7 +157,7 @@ class Controller:
         """What makes the session fail beside failed items: too many errored cases, gates that do not hold."""
         from pytest_toolcall.score.gates import parse_gate
 
-        limit = self.session.options.max_errored
+        limit = self._options.max_errored
         problems = [
             *point_record.errored_lines(list(self.of(PointRecord).values())),
             *rule_record.conformance_problems(self.report().conformance, limit),
@@ -164,7 +171,7 @@ class Controller:
                     f"{model}: {errored} of {cases} cases errored, more than --toolcall-max-errored {limit:g}: "
                     f"{self._first_error(model)}"
                 )
-            for gate in self.session.options.gates:
+            for gate in self._options.gates:
                 problem = parse_gate(gate).problem(summary)
                 problems += [f"{model}: gate {problem}"] if problem else []
         return problems
@@ -177,7 +184,8 @@ class Controller:
     def _destination(self) -> Destination:
         from pytest_toolcall.plugin.outputs import destination
 
-        return destination(self.session, self.session.run_directory if self.records else None)
+        directory = self._runs.directory if self.records else None
+        return destination(self._options, self._endpoints.models, self._config, directory)
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -193,11 +201,11 @@ class Controller:
         report = self.report()
         _ = self._lines
         self.problems += write_outputs(report, self._destination)
-        if self.session.keeping.problem:
-            self.problems.append(self.session.keeping.problem)
-        hook = self.session.config.hook.pytest_toolcall_report
+        if self._runs.problem:
+            self.problems.append(self._runs.problem)
+        hook = self._config.hook.pytest_toolcall_report
         if hook.get_hookimpls():
-            hook(config=self.session.config, report=_plain(report))
+            hook(config=self._config, report=_plain(report))
 
     def _errored(self) -> list[str]:
         """Why cases were errored, one line for each reason, the most frequent first."""
@@ -219,13 +227,13 @@ class Controller:
             writer.line(line)
         if report.missing:
             writer.line(f"{report.missing} selected cases have no verdict: the run is not complete", yellow=True)
-        left = self.session.left_alone
+        left = self._found.left_alone
         if left:
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
             writer.line(f"left alone, since it is in no case format: {printable(left[0])}{more}")
-        for problem in [*self.session.warnings, *dict.fromkeys(self.problems)]:
+        for problem in [*self._found.warnings, *dict.fromkeys(self.problems)]:
             writer.line(printable(problem), yellow=True)
-        for line in self.held_back + self.session.told()["held_back"]:
+        for line in self.held_back + self._endpoints.held_back_lines():
             writer.line(printable(line), yellow=True)
         for line in self._errored():
             writer.line(line, yellow=True)
@@ -233,7 +241,7 @@ class Controller:
             writer.line(printable(problem), red=True)
         directory = self._destination.directory
         if directory is not None:
-            writer.line(f"kept in {_shown(directory, self.session.config)}")
+            writer.line(f"kept in {_shown(directory, self._config)}")
 
 
 def _shown(path: Any, config: pytest.Config) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_toolcall.score.record import ApiCallRecord, CaseRecord
+    from pytest_toolcall.core.verdicts import ApiCall
+    from pytest_toolcall.score.record import CaseRecord
 
 Scalar = str | int | float
 
@@ -51,7 +52,7 @@ def _known_sum(values: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def _cost(calls: Sequence[ApiCallRecord]) -> float | None:
+def _cost(calls: Sequence[ApiCall]) -> float | None:
     costs = [call.cost_usd for call in calls]
     return sum(cost or 0.0 for cost in costs) if costs and None not in costs else None
 

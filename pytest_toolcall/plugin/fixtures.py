@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_toolcall.play.conversation import Conversation
     from pytest_toolcall.play.mock_tools import MockTools
     from pytest_toolcall.plugin.items.case import CaseItem
     from pytest_toolcall.plugin.live import LiveConversation, LiveJudge
@@ -43,13 +44,15 @@ def mock_tools(request: pytest.FixtureRequest) -> MockTools:
     from pytest_toolcall.plugin.session import session_of
 
     item = _case_item(request)
-    tools: MockTools = item.toolcall.prepared(item).trials[0].tools if item is not None else MockTools()
-    tools.checks = session_of(request.config).checks
+    tools: MockTools = item.toolcall.plays.prepared(item).trials[0].tools if item is not None else MockTools()
+    tools.checks = session_of(request.config).extensions.checks
     return tools
 
 
 @pytest.fixture
-def conversation(request: pytest.FixtureRequest, toolcall_model: str, mock_tools: MockTools) -> Iterator[Any]:
+def conversation(
+    request: pytest.FixtureRequest, toolcall_model: str, mock_tools: MockTools
+) -> Conversation | LiveConversation:
     """A conversation with the model under test.
 
     In a hand-written test: ``say``, ``offer``, ``send`` or ``await asend``; see `LiveConversation`. Under a case item
@@ -57,14 +60,17 @@ def conversation(request: pytest.FixtureRequest, toolcall_model: str, mock_tools
     """
     item = _case_item(request)
     if item is not None:
-        yield item.toolcall.prepared(item).trials[0].conversation
-        return
+        return item.toolcall.plays.prepared(item).trials[0].conversation
+    from pytest_toolcall.play.conversation import Conversation
     from pytest_toolcall.plugin.live import LiveConversation
     from pytest_toolcall.plugin.session import session_of
 
     session = session_of(request.config)
-    live: LiveConversation = LiveConversation(session, toolcall_model, _test_id(request, toolcall_model), mock_tools)
-    yield live
+    endpoints = session.endpoints
+    conversation = Conversation(
+        endpoints.endpoint(toolcall_model), case=_test_id(request, toolcall_model), record=session.runs.record
+    )
+    return LiveConversation(conversation, endpoints.runner, mock_tools)
 
 
 @pytest.fixture
@@ -73,15 +79,20 @@ def toolcall_judge(request: pytest.FixtureRequest) -> LiveJudge:
 
     Without one the test is skipped, unless a recording is replayed, whose judge's answers are then taken.
     """
+    from pytest_toolcall.play.grading import Grader
     from pytest_toolcall.plugin.live import LiveJudge
+    from pytest_toolcall.plugin.plays import record_judged
     from pytest_toolcall.plugin.session import session_of
 
     session = session_of(request.config)
+    endpoints = session.endpoints
     if "toolcall_model" in request.fixturenames:
         model = str(request.getfixturevalue("toolcall_model"))
     else:
-        model = session.models[0] if len(session.models) == 1 else ""
-    name = session.judge_of(model)
+        model = endpoints.models[0] if len(endpoints.models) == 1 else ""
+    name = endpoints.judge_of(model)
     if not name:
         pytest.skip("needs a judge: name one with --toolcall-judge")
-    return LiveJudge(session, name, _test_id(request, model), model)
+    record = partial(record_judged, session.runs, model)
+    grader = Grader(endpoints.endpoint(name), case=_test_id(request, model), record=record)
+    return LiveJudge(grader, endpoints.runner)

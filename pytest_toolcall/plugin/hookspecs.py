@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_toolcall.casefile import Format
+    from pytest_toolcall.casefile.formats import Format
     from pytest_toolcall.core.cases import Case
+    from pytest_toolcall.endpoint.wires.wire import Wire
+    from pytest_toolcall.sim.answers import SimulatedModel
 
 
 @pytest.hookspec
@@ -33,6 +35,18 @@ def pytest_toolcall_checks(config: pytest.Config) -> Mapping[str, Callable[[Any,
 def pytest_toolcall_formats(config: pytest.Config) -> Sequence[Format] | None:
     """Further formats of case files; see `pytest_toolcall.Format` for an example. They are tried before the package's
     own."""
+
+
+@pytest.hookspec
+def pytest_toolcall_wires(config: pytest.Config) -> Mapping[str, Wire] | None:
+    """Further wire formats: ``{name: wire}``; see `pytest_toolcall.Wire`. Models are asked through one where
+    ``--toolcall-wire``, a models file or a provider names it."""
+
+
+@pytest.hookspec
+def pytest_toolcall_simulated_models(config: pytest.Config) -> Mapping[str, SimulatedModel] | None:
+    """Further simulated models: ``{name: model}``, tested as ``--model sim:NAME``; see
+    `pytest_toolcall.SimulatedModel`."""
 
 
 @pytest.hookspec(firstresult=True)

@@ -15,7 +15,7 @@ from pytest_toolcall.play.mock_tools import MockTools
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from pytest_toolcall.plugin.session import ToolcallSession
+    from pytest_toolcall.play.runner import Runner
     from pytest_toolcall.verdict.rubric import Grade
 
 
@@ -26,10 +26,9 @@ class LiveConversation:
     both may be mixed. `EndpointError` is raised where nothing came back that can be judged.
     """
 
-    def __init__(self, session: ToolcallSession, model: str, test: str, tools: MockTools) -> None:
-        self._session = session
+    def __init__(self, conversation: Conversation, runner: Runner, tools: MockTools) -> None:
         self.mock_tools = tools
-        self._conversation = Conversation(session.endpoint(model), case=test, record=session.record_line)
+        self._conversation, self._runner = conversation, runner
 
     def offer(self, *tools: Tool | Mapping[str, Any]) -> LiveConversation:
         """Offer tools: `Tool` values, or mappings in OpenAI form or flat (name, description, parameters)."""
@@ -56,7 +55,7 @@ class LiveConversation:
     def _start(self, text: str | None) -> Future[Exchange]:
         if text is not None:
             self._conversation.say(text)
-        return self._session.runner.submit(self._conversation.ask)
+        return self._runner.submit(self._conversation.ask)
 
     def answer(self, *results: Any) -> LiveConversation:
         """Answer the calls of the newest reply, in their order; without results the mock tools answer them all."""
@@ -88,13 +87,8 @@ class LiveJudge:
     `JudgeFailed` is raised where the judge gives no verdict. ``exchanges`` is what it was asked.
     """
 
-    def __init__(self, session: ToolcallSession, name: str, test: str, model: str) -> None:
-        self._session = session
-
-        def record(line: dict[str, Any]) -> None:
-            session.record_line({**line, "judge_of": model} if model else line)
-
-        self._grader = Grader(session.endpoint(name), case=test, record=record)
+    def __init__(self, grader: Grader, runner: Runner) -> None:
+        self._grader, self._runner = grader, runner
 
     def grade(self, criterion: str, said: str, response: str | Reply) -> Grade:
         """Whether ``response`` to what the user ``said`` satisfies the criterion: ``passed``, ``score``, ``reason``."""
@@ -108,7 +102,7 @@ class LiveJudge:
 
     def _start(self, criterion: str, said: str, response: str | Reply) -> Future[Grade]:
         text = response.text if isinstance(response, Reply) else response
-        return self._session.runner.submit(lambda: self._grader.grade(criterion, said, text))
+        return self._runner.submit(lambda: self._grader.grade(criterion, said, text))
 
     @property
     def exchanges(self) -> Sequence[Exchange]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator
+from typing import TYPE_CHECKING, TextIO
 
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_toolcall.plugin.session import ToolcallSession
+    from pytest_toolcall.plugin.endpoints import Endpoints
 
 _EVERY_S = 0.25
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
@@ -23,8 +24,8 @@ _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 class LiveLine:
     """Draws from a thread of its own while the main thread waits for a conversation."""
 
-    def __init__(self, session: ToolcallSession, writer: Any, total: int) -> None:
-        self._session, self._writer, self._total = session, writer, total
+    def __init__(self, endpoints: Endpoints, terminal: TextIO, total: int) -> None:
+        self._endpoints, self._terminal, self._total = endpoints, terminal, total
         self._done = self._errored = 0
         self._started = time.monotonic()
         self._lock = threading.Lock()
@@ -57,6 +58,12 @@ class LiveLine:
                 self._emit(f"{_SAVE}{_CLEAR}{_RESTORE}")
                 self._drawn = False
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, None, None]:
+        """Taken away before conversations are cancelled."""
+        self.close()
+        yield
+
     def close(self) -> None:
         self.hide()
         self._over = True
@@ -76,16 +83,16 @@ class LiveLine:
 
     def _emit(self, text: str) -> None:
         try:
-            self._writer.write(text)
-            self._writer.flush()
+            self._terminal.write(text)
+            self._terminal.flush()
         except (OSError, ValueError):
             self._over = True
 
     def text(self) -> str:
         """Cases done, in flight, held back, errored, spend so far, time left; cut to half of the terminal's width."""
-        tally = self._session.asking.tally
+        tally = self._endpoints.tally
         parts = [f"{self._done}/{self._total} done", f"{tally.in_flight} in flight"]
-        held = self._session.asking.held_back()
+        held = self._endpoints.held_back()
         parts += [f"held back {held}x"] if held else []
         parts += [f"{self._errored} errored"] if self._errored else []
         parts += [f"${tally.spent_usd:.4f}"] if tally.spent_usd else []

@@ -214,13 +214,6 @@ def _stream(config: pytest.Config) -> bool | Literal["both"]:
     return given in ("true", "yes", "on", "1")
 
 
-def _wire(config: pytest.Config) -> str | None:
-    given: str | None = _given(config, "wire")
-    if given and given not in WIRE_NAMES:
-        raise UsageError(f"--toolcall-wire {given}: must be one of {', '.join(WIRE_NAMES)}")
-    return given or None
-
-
 def join_stream_value(args: list[str]) -> None:
     """Make ``--toolcall-stream both`` one argument.
 
@@ -267,7 +260,7 @@ def read_options(config: pytest.Config) -> Options:
         trials=_whole(config, "trials", None),
         distractors=_whole(config, "distractors", None) or 0,
         stream=_stream(config),
-        wire=_wire(config),
+        wire=_given(config, "wire") or None,
         judge=_given(config, "judge") or "",
         reports=_path(config, "reports", "reports") if keep else None,
         resume=_given(config, "resume") or "",

@@ -7,13 +7,15 @@ waits for its turn: items that will be skipped, items whose fixtures a project o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_toolcall.plugin.items.case import CaseItem
+
 if TYPE_CHECKING:
-    from pytest_toolcall.plugin.items.case import CaseItem
+    from pytest_toolcall.plugin.compat.xdist import WorkerQueue
     from pytest_toolcall.plugin.session import ToolcallSession
 
 _AHEAD = 64
@@ -33,95 +35,70 @@ def may_start_early(item: CaseItem) -> bool:
 
 
 class Window:
-    """Fills itself each time pytest turns to an item. Every item is looked at once."""
+    """Fills itself each time pytest turns to a case. Every item is looked at once.
 
-    def __init__(self, session: ToolcallSession) -> None:
-        self._session = session
-        self._items: Sequence[pytest.Item] = ()
-        self._next = 0
+    With ``-x`` or ``--maxfail`` no more cases than the concurrency are under way or wait for their turn, so that a
+    failure wastes little. A long window is filled when half of it has had its turn: items that start together are
+    played together (`Runner.give_way`).
+    """
+
+    def __init__(self, session: ToolcallSession, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+        self._plays, self._endpoints, self._items = session.plays, session.endpoints, items
+        self._ahead = 1 if config.option.maxfail else _AHEAD_XDIST if session.worker else _AHEAD
+        self._setup_only = any(getattr(config.option, name, False) for name in ("setuponly", "setupplan"))
+        self._next: int | None = None
         self._seen: set[int] = set()
-        self._interactor: Any = None
+        self._queue: WorkerQueue | None = None
+        if session.worker:
+            from pytest_toolcall.plugin.compat.xdist import WorkerQueue
 
-    def fill(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Start the item that is on and as many after it as may be under way or waiting for their turn.
+            self._queue = WorkerQueue(config)
+            self._queue.keep(self._is_started)
 
-        With ``-x`` or ``--maxfail`` no more than the concurrency is, so that a failure wastes little. A long window is
-        filled when half of it has had its turn: items that start together are played together (`Runner.give_way`).
-        """
-        option = self._session.config.option
-        if getattr(option, "setuponly", False) or getattr(option, "setupplan", False):
-            return
-        if not self._items:
-            self._begin(item)
-        ahead = 1 if option.maxfail else _AHEAD_XDIST if self._session.worker else _AHEAD
-        limit = self._session.asking.concurrency * ahead
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        if not isinstance(item, CaseItem):
+            return (yield)
+        if not self._setup_only:
+            self.fill(item, nextitem)
+        try:
+            return (yield)
+        finally:
+            self._plays.forget(item.nodeid)
+
+    def fill(self, item: CaseItem, nextitem: pytest.Item | None) -> None:
+        """Start the item that is on and as many after it as may be under way or waiting for their turn."""
+        if self._next is None:
+            self._next = next((at for at, known in enumerate(self._items) if known is item), 0)
+        limit = self._endpoints.concurrency * self._ahead
         self._start(item)
-        if ahead < _AHEAD or self._session.under_way <= limit // 2:
+        if self._ahead < _AHEAD or self._plays.under_way <= limit // 2:
             for upcoming in self._upcoming(nextitem):
                 self._start(upcoming)
-                if self._session.under_way >= limit:
+                if self._plays.under_way >= limit:
                     break
-        self._session.runner.give_way()
-
-    def _begin(self, item: pytest.Item) -> None:
-        self._items = item.session.items
-        self._next = next((at for at, known in enumerate(self._items) if known is item), 0)
-        if self._session.worker:
-            for plugin in self._session.config.pluginmanager.get_plugins():
-                if hasattr(plugin, "torun"):
-                    self._interactor = plugin
-                    keep_started_items(plugin, self._is_started)
+        self._endpoints.runner.give_way()
 
     def _start(self, item: pytest.Item) -> None:
-        from pytest_toolcall.plugin.items.case import CaseItem
-
-        if not isinstance(item, CaseItem) or not item.model or self._session.has_started(item.nodeid):
+        if not isinstance(item, CaseItem) or not item.model or self._plays.has_started(item.nodeid):
             return
         if may_start_early(item):
-            self._session.start(item)
+            self._plays.start(item)
 
     def _upcoming(self, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
-        if not self._session.worker:
-            while self._next < len(self._items):
+        if self._queue is None:
+            while self._next is not None and self._next < len(self._items):
                 self._next += 1
                 yield self._items[self._next - 1]
             return
         if nextitem is not None:
             yield nextitem
-        for index in self._queued_by_xdist():
+        for index in self._queue.indices():
             if index not in self._seen:
                 self._seen.add(index)
                 yield self._items[index]
 
     def _is_started(self, index: int) -> bool:
-        return index < len(self._items) and self._session.has_started(self._items[index].nodeid)
-
-    def _queued_by_xdist(self) -> list[int]:
-        """What this worker has been given.
-
-        The queue is no public API (checked with xdist 3.8); where it looks otherwise, only the next item is known.
-        """
-        try:
-            with self._interactor.torun.lock() as queue:
-                return [number for number in queue if isinstance(number, int)]
-        except AttributeError:
-            return []
-
-
-def keep_started_items(interactor: Any, is_started: Callable[[int], bool]) -> None:
-    """Let a worker give up no item that it has already begun to ask about (``--dist worksteal``).
-
-    What is wanted is taken whole or not at all; a refusal is one of xdist's own answers. Does nothing where the worker
-    looks otherwise (checked with xdist 3.8).
-    """
-    original = getattr(interactor, "steal", None)
-    if original is None or not hasattr(interactor, "sendevent"):
-        return
-
-    def steal(indices: Sequence[int]) -> None:
-        if any(is_started(index) for index in indices):
-            interactor.sendevent("unscheduled", indices=[])
-        else:
-            original(indices)
-
-    interactor.steal = steal
+        return index < len(self._items) and self._plays.has_started(self._items[index].nodeid)

@@ -16,10 +16,10 @@ class Workers:
         from pytest_toolcall.plugin.session import existing_session
 
         state = existing_session(node.config)
-        if state is not None and state.run_directory is not None:
-            node.workerinput["toolcall_run"] = str(state.run_directory)
-        if state is not None and state.asking.resumed_from is not None:
-            node.workerinput["toolcall_resume"] = str(state.asking.resumed_from)
+        if state is not None and state.runs.directory is not None:
+            node.workerinput["toolcall_run"] = str(state.runs.directory)
+        if state is not None and state.endpoints.resumed_from is not None:
+            node.workerinput["toolcall_resume"] = str(state.endpoints.resumed_from)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
@@ -28,7 +28,7 @@ class Workers:
         from pytest_toolcall.plugin.session import existing_session
 
         state = existing_session(config)
-        if state is None or not state.models or config.getvalue("dist") != "load":
+        if state is None or not state.endpoints.models or config.getvalue("dist") != "load":
             return None
         workers = max(1, len(config.getvalue("tx") or ()))
         return SupplyingScheduling(config, log, supply=4 * max(1, -(-state.options.concurrency // workers)) + 2)
@@ -49,6 +49,6 @@ class Workers:
         controller = node.config.pluginmanager.get_plugin("toolcall-controller")
         if told and state is not None and controller is not None:
             controller.held_back += [f"{node.gateway.id}: {line}" for line in told["held_back"]]
-            state.left_alone[:] = told["left_alone"]
-            state.warnings[:] = told["warnings"]
+            state.found.left_alone[:] = told["left_alone"]
+            state.found.warnings[:] = told["warnings"]
             controller.problems += told["problems"]

@@ -43,7 +43,7 @@ class Column:
 
     @property
     def dialogues(self) -> list[str]:
-        return [name for name, record in self.records.items() if record.kind == "dialogue"]
+        return [name for name, record in self.records.items() if record.plan_type.listed_alone]
 
 
 def columns(

@@ -9,9 +9,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pytest_toolcall.core.dialogues import Line
+from pytest_toolcall.core.verdicts import TrialVerdict
+from pytest_toolcall.report.dialogue_lines import said
 from pytest_toolcall.report.run_json import RunReport
 from pytest_toolcall.report.terminal import comparison_rows, metric_rows, notes
-from pytest_toolcall.score.record import CaseRecord, LineRecord, TrialRecord
+from pytest_toolcall.score.record import CaseRecord
 
 MOST_FAILURES = 200
 MOST_TRIALS = 3
@@ -34,7 +37,7 @@ class TrialView:
     title: str
     rows: list[list[str]]
     graded: list[Graded]
-    transcript: list[LineRecord]
+    transcript: Sequence[Line]
     traces: list[str]
 
 
@@ -90,7 +93,7 @@ def page(report: RunReport, name: str = "") -> Page:
     )
 
 
-def failed_trials(record: CaseRecord) -> list[tuple[int, TrialRecord]]:
+def failed_trials(record: CaseRecord) -> list[tuple[int, TrialVerdict]]:
     """The failed trials of a case with their numbers from 1; a dialogue may pass in spite of some."""
     return [(number, trial) for number, trial in enumerate(record.trials, start=1) if trial.outcome == "failed"]
 
@@ -116,7 +119,7 @@ def case_view(record: CaseRecord) -> CaseView:
     )
 
 
-def trial_view(trial: TrialRecord, number: int, of: int) -> TrialView:
+def trial_view(trial: TrialVerdict, number: int, of: int) -> TrialView:
     """A trial, with its last step side by side where expected calls were compared."""
     last = trial.steps[-1] if trial.steps else None
     compared = last is not None and bool(last.comparison)
@@ -131,7 +134,7 @@ def trial_view(trial: TrialRecord, number: int, of: int) -> TrialView:
     )
 
 
-def graded(trial: TrialRecord) -> list[Graded]:
+def graded(trial: TrialVerdict) -> list[Graded]:
     """What was graded in a trial: assertions by turn, then the rubric's criteria."""
     found = [
         Graded(f"turn {one.turn + 1}, {one.type}: {one.value}", _held(one.score), one.reason)
@@ -150,30 +153,29 @@ def _held(score: float | None) -> bool | None:
     return None if score is None else score >= 0.5
 
 
-def transcript(trial: TrialRecord) -> list[LineRecord]:
+def transcript(trial: TrialVerdict) -> Sequence[Line]:
     """What was said: the dialogue's own transcript, else the model's responses with their calls and results."""
     if trial.transcript:
         return trial.transcript
     lines = []
     for step in trial.steps:
-        calls = [f"{call.name} {call.raw}" for call in step.calls]
+        calls = tuple(f"{call.name} {call.raw}" for call in step.calls)
         if step.text or calls:
-            lines.append(LineRecord("assistant", step.text, calls))
-        lines += [LineRecord("tool", str(result)) for result in step.results]
+            lines.append(Line("assistant", step.text, calls))
+        lines += [Line("tool", str(result)) for result in step.results]
     return lines
 
 
-def traces(trial: TrialRecord) -> list[str]:
+def traces(trial: TrialVerdict) -> list[str]:
     """Trace ids for the endpoint's own observability; where it gave none, the ids of its answers."""
     found = [call.trace_id for call in trial.api_calls if call.trace_id]
     return list(dict.fromkeys(found or [f"answer {call.id}" for call in trial.api_calls if call.id]))
 
 
-def spoken(lines: Sequence[LineRecord]) -> str:
-    """A transcript as plain text, a role before each line."""
-    told = []
-    for line in lines:
-        text = line.text if len(line.text) <= LONGEST_TEXT else f"{line.text[:LONGEST_TEXT]} [and more]"
-        told.append(f"{line.role}: {text}" if text else f"{line.role}:")
-        told += [f"  calls {call[:LONGEST_TEXT]}" for call in line.calls]
-    return "\n".join(told)
+def spoken(lines: Sequence[Line]) -> str:
+    """A transcript as plain text."""
+    return "\n".join(said(lines, _cut))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} [and more]"

@@ -75,7 +75,7 @@ def write_run(report: RunReport, to: Destination) -> list[str]:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of ``run.json``."""
-    schema = msgspec.json.schema(RunReport)
+    schema = json.loads(msgspec.json.encode(msgspec.json.schema(RunReport)))  # as read: arrays are lists
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA, **schema}
 
 

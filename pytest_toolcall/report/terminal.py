@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_toolcall.core.verdicts import CallComparison, CallFinding, StepVerdict
+from pytest_toolcall.core.verdicts import CallComparison, StepVerdict
 from pytest_toolcall.score.metrics import METRICS
-from pytest_toolcall.score.record import CallRecord, ComparisonRecord, StepRecord
 from pytest_toolcall.score.summary import ModelSummary, Rate, Tokens
 
 DASH = "—"
@@ -183,22 +182,21 @@ def step_report(number: int, of: int, step: StepVerdict) -> list[str]:
     return lines
 
 
-def comparison_rows(step: StepVerdict | StepRecord) -> list[list[str]]:
+def comparison_rows(step: StepVerdict) -> list[list[str]]:
     """The cells of that table: a mark, expected, actual."""
     rows: list[list[str]] = [["", "expected", "actual"]]
     matched = set()
     for pair in step.comparison:
         matched.add(pair.actual)
         rows.extend(_pair_rows(pair, step))
-    calls: Sequence[CallFinding | CallRecord] = step.calls
-    for position, call in enumerate(calls):
+    for position, call in enumerate(step.calls):
         if position not in matched:
             rows.append(["x", "nothing", f"{printable(call.name)} {printable(call.raw[:200])}"])
             rows.extend([["", "", f"schema: {printable(call.problem)}"]] if call.problem else [])
     return rows
 
 
-def _pair_rows(pair: CallComparison | ComparisonRecord, step: StepVerdict | StepRecord) -> list[list[str]]:
+def _pair_rows(pair: CallComparison, step: StepVerdict) -> list[list[str]]:
     name = pair.expected.split("(", 1)[0]
     if pair.actual is None:
         return [["x", printable(pair.expected), "not called"]]

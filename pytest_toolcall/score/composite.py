@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from pytest_toolcall.score.record import CaseRecord, TrialRecord
+from pytest_toolcall.core.verdicts import TrialVerdict
+from pytest_toolcall.score.record import CaseRecord
 
 
 class Component(msgspec.Struct, frozen=True):
@@ -31,15 +32,15 @@ class Composite(msgspec.Struct, frozen=True):
     components: dict[str, Component]
 
 
-Unit = tuple[CaseRecord, TrialRecord]
-Value = Callable[[CaseRecord, TrialRecord], float]
+Unit = tuple[CaseRecord, TrialVerdict]
+Value = Callable[[CaseRecord, TrialVerdict], float]
 
 
 def _part(name: str) -> Value:
     return lambda _, trial: float(trial.scores.get(name) or 0.0)
 
 
-def _passed(_: CaseRecord, trial: TrialRecord) -> float:
+def _passed(_: CaseRecord, trial: TrialVerdict) -> float:
     return float(trial.outcome == "passed")
 
 
@@ -58,7 +59,7 @@ _COMPONENTS: Mapping[str, tuple[Callable[[CaseRecord], bool], Value]] = MappingP
 
 def composite(scored: Sequence[CaseRecord]) -> Composite | None:
     """The composite over scored tasks; None if the run has no tasks."""
-    tasks = [record for record in scored if record.kind == "task"]
+    tasks = [record for record in scored if record.plan_type.in_composite]
     if not tasks:
         return None
     weights = {name: value for record in tasks for name, value in record.weights.items()}

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from pytest_toolcall.score.record import CaseRecord, StepRecord, TrialRecord
+from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
+from pytest_toolcall.score.record import CaseRecord
 
 Share = tuple[int, int]
-Measure = Callable[[CaseRecord, TrialRecord], Share]
+Measure = Callable[[CaseRecord, TrialVerdict], Share]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +46,19 @@ def metric(title: str, *, lower_is_better: bool = False) -> Callable[[Measure], 
 NOT_APPLICABLE: Share = (0, 0)
 
 
-def _step(trial: TrialRecord, position: int) -> StepRecord | None:
+def _step(trial: TrialVerdict, position: int) -> StepVerdict | None:
     """The step at a position, None if the trial did not reach it."""
     return trial.steps[position] if position < len(trial.steps) else None
 
 
 @metric("Overall")
-def overall(_: CaseRecord, trial: TrialRecord) -> Share:
+def overall(_: CaseRecord, trial: TrialVerdict) -> Share:
     """Over every case: every step passes."""
     return int(trial.outcome == "passed"), 1
 
 
 @metric("Right tool")
-def right_tool(case: CaseRecord, trial: TrialRecord) -> Share:
+def right_tool(case: CaseRecord, trial: TrialVerdict) -> Share:
     """Over cases with a call step: at the first one, the names called equal the names expected."""
     first = next((number for number, step in enumerate(case.plan) if step.expects == "call"), None)
     if first is None:
@@ -67,34 +68,34 @@ def right_tool(case: CaseRecord, trial: TrialRecord) -> Share:
 
 
 @metric("Valid arguments")
-def valid_arguments(_: CaseRecord, trial: TrialRecord) -> Share:
+def valid_arguments(_: CaseRecord, trial: TrialVerdict) -> Share:
     """Over calls to offered tools: the arguments parse and validate against the tool's JSON Schema."""
     calls = [call for step in trial.steps for call in step.calls if call.offered]
     return sum(call.valid is True for call in calls), len(calls)
 
 
 @metric("Made-up tool", lower_is_better=True)
-def made_up_tool(_: CaseRecord, trial: TrialRecord) -> Share:
+def made_up_tool(_: CaseRecord, trial: TrialVerdict) -> Share:
     """Over every call: the name is not a tool that the case offered."""
     calls = [call for step in trial.steps for call in step.calls]
     return sum(not call.offered for call in calls), len(calls)
 
 
 @metric("Made-up argument", lower_is_better=True)
-def made_up_argument(_: CaseRecord, trial: TrialRecord) -> Share:
+def made_up_argument(_: CaseRecord, trial: TrialVerdict) -> Share:
     """Over calls to offered tools: some argument is one that the tool does not declare."""
     calls = [call for step in trial.steps for call in step.calls if call.offered]
     return sum(bool(call.undeclared) for call in calls), len(calls)
 
 
 @metric("Chains")
-def chains(case: CaseRecord, trial: TrialRecord) -> Share:
+def chains(case: CaseRecord, trial: TrialVerdict) -> Share:
     """Over cases of two or more steps: every step passes."""
     return (int(trial.outcome == "passed"), 1) if len(case.plan) >= 2 else NOT_APPLICABLE
 
 
 @metric("Parallel")
-def parallel(case: CaseRecord, trial: TrialRecord) -> Share:
+def parallel(case: CaseRecord, trial: TrialVerdict) -> Share:
     """Over cases with a step that expects two or more calls: every such step passes, in one response each."""
     wanted = [number for number, step in enumerate(case.plan) if step.parallel]
     if not wanted:
@@ -104,7 +105,7 @@ def parallel(case: CaseRecord, trial: TrialRecord) -> Share:
 
 
 @metric("No call needed")
-def no_call(case: CaseRecord, trial: TrialRecord) -> Share:
+def no_call(case: CaseRecord, trial: TrialVerdict) -> Share:
     """Over cases whose first step expects none: the model completed an answer and called nothing."""
     if not case.plan or case.plan[0].expects != "no_call":
         return NOT_APPLICABLE

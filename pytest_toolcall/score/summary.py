@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from pytest_toolcall.core.verdicts import ApiCall
 from pytest_toolcall.score.composite import Composite, composite
 from pytest_toolcall.score.intervals import Cluster, clustered, clustered_mean
 from pytest_toolcall.score.metrics import METRICS, Measure
-from pytest_toolcall.score.record import ApiCallRecord, CaseRecord
+from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.trials import never_differed, over_cases, pass_at_k, pass_hat_k
 
 
@@ -137,7 +138,7 @@ def summarise(records: Sequence[CaseRecord], *, simulated: bool = False) -> Mode
         served_models=dict(sorted(Counter(call.model for call in api_calls if call.model).items())),
         counts=counts(records),
         metrics=metrics(scored),
-        groups=_shares(scored, lambda record: record.group if record.kind != "task" else ""),
+        groups=_shares(scored, lambda record: "" if record.plan_type.in_composite else record.group),
         categories=_categories(scored),
         composite=composite(scored),
         failure_modes=dict(Counter(mode for record in scored for mode in record.failure_modes).most_common()),
@@ -203,7 +204,7 @@ def _mean_score(scored: Sequence[CaseRecord]) -> Mean:
     )
 
 
-def _judge(calls: Sequence[ApiCallRecord]) -> Judge:
+def _judge(calls: Sequence[ApiCall]) -> Judge:
     unpriced = sum(call.cost_usd is None for call in calls)
     tokens = Tokens(_known_sum(call.input_tokens for call in calls), _known_sum(call.output_tokens for call in calls))
     cost = None if unpriced or not calls else round(sum(call.cost_usd or 0.0 for call in calls), 9)

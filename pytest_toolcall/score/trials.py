@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import comb
 
-from pytest_toolcall.score.record import CaseRecord, TrialRecord
+from pytest_toolcall.core.verdicts import TrialVerdict
+from pytest_toolcall.score.record import CaseRecord
 
 
 def pass_at_k(trials: int, passed: int, k: int) -> float:
@@ -52,7 +53,7 @@ def never_differed(records: Sequence[CaseRecord]) -> bool:
     return bool(tried) and all(len({_answers(trial) for trial in trials}) == 1 for trials in tried)
 
 
-def _answers(trial: TrialRecord) -> tuple[object, ...]:
+def _answers(trial: TrialVerdict) -> tuple[object, ...]:
     """Everything that the model answered in a trial."""
     steps = tuple((step.text, tuple((call.name, call.raw) for call in step.calls)) for step in trial.steps)
     said = tuple((line.role, line.text, tuple(line.calls)) for line in trial.transcript if line.role != "user")

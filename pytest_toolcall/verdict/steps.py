@@ -36,7 +36,14 @@ _JUDGED_BY: Mapping[str, Judging] = {
 """The rules of external benchmarks, by the name in ``Step.rules``."""
 
 
-def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequence[Result] = ()) -> StepVerdict:
+class JudgedStep(NamedTuple):
+    """The verdict on a response, and the one on its calls alone, which says whose results answer them."""
+
+    verdict: StepVerdict
+    calls: CallsVerdict
+
+
+def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequence[Result] = ()) -> JudgedStep:
     """Judge one response.
 
     A call step passes by `judge_calls`. A no-call step passes when the model *completed an answer* without a call: an
@@ -60,21 +67,20 @@ def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequenc
     remarks = list(reply.remarks)
     if reply.outcome == "no_call" and not reply.text.strip():
         remarks.append("empty_answer")
-    return StepVerdict(
+    found = StepVerdict(
         outcome=reply.outcome,
         passed=passed,
         reason="" if passed else reason,
         names_match=verdict.names_match and not reply.malformed,
-        chosen=verdict.chosen,
-        answers=verdict.answers,
         calls=call_findings(reply.calls, tools),
-        comparison=verdict.comparison,
+        comparison=() if passed else verdict.comparison,
         failure_mode="" if passed else step_failure(step, reply, verdict, tools, after_results=bool(results)),
         remarks=tuple(dict.fromkeys(remarks)),
         text=reply.text,
         finish_reason=reply.finish_reason,
         dissent=dissent,
     )
+    return JudgedStep(found, verdict)
 
 
 def _native(

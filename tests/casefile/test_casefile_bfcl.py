@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_toolcall.casefile import load_cases, read_file
+from pytest_toolcall.casefile.reader import load_cases, read_file
 from pytest_toolcall.core.bfcl import AST_CATEGORIES, CATEGORIES
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import DocumentError
@@ -58,10 +58,10 @@ def test_every_category_is_read_and_its_reference_passes_by_both_rules(tmp_path:
     made = reference_calls(step.alternatives[0], tools) if step.alternatives else []
     reply = Reply(tuple(ToolCall(name, "{…}", arguments) for name, arguments in made), text="" if made else "No.")
     for judged in (case, judged_strictly(case)):
-        assert judge_step(steps_of(judged)[0], reply, judged.tools).passed
+        assert judge_step(steps_of(judged)[0], reply, judged.tools).verdict.passed
     wrong = Reply((ToolCall("kettle_boil", "{}", {}),)) if not made else Reply(text="No.")
     for judged in (case, judged_strictly(case)):
-        assert not judge_step(steps_of(judged)[0], wrong, judged.tools).passed
+        assert not judge_step(steps_of(judged)[0], wrong, judged.tools).verdict.passed
 
 
 def test_version_follows_the_content_of_questions_and_answers(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_strict_checks_spell_out_what_a_reference_lists_per_key(
         "kettle.boil": {"litres": [1.5], "label": ["tea", ""], "stages": [[{"t": [[1], [2]], "u": ["a", "b", ""]}]]}
     }
     case = judged_strictly(only(write(tmp_path, "multiple", [question("q")], [answer("q", truth)])))
-    step = judge_step(steps_of(case)[0], Reply((ToolCall("kettle_boil", "{…}", given),)), case.tools)
+    step = judge_step(steps_of(case)[0], Reply((ToolCall("kettle_boil", "{…}", given),)), case.tools).verdict
     assert step.passed is passes, step.reason
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.casefile.types import CallEntry, CaseEntry, Expectation, SuiteFile
 from pytest_toolcall.core.errors import DocumentError
 from pytest_toolcall.verdict.checks import CHECKS

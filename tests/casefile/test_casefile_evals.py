@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import DocumentError
 from tests.plans import dialogue_of

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_toolcall.casefile import Toolboxes, find_duplicates, load_cases, read_file
 from pytest_toolcall.casefile.export import export
+from pytest_toolcall.casefile.reader import find_duplicates, load_cases, read_file
 from pytest_toolcall.casefile.schema import SCHEMA_FILE, case_file_schema, schema_text
+from pytest_toolcall.casefile.toolbox import Toolboxes
 from pytest_toolcall.core.cases import Case, Source, Suite, Xfail
 from pytest_toolcall.core.errors import DocumentError, UnknownShapeError, UsageError
 from pytest_toolcall.core.expectations import Check

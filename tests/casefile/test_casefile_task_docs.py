@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.casefile.task_types import ExpectedEntry, MockEntry, SequenceEntry, TaskEntry, TaskFile
 from pytest_toolcall.play.benchmark_tools import BENCHMARK_TOOLS
 from tests.suites.task_playing import simulate

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.core.conformance import Rule, RuleVerdict
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.probe.conformance import ConformanceClient, run_item

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.core.conformance import FURTHER_CHECKS, Rule
 from pytest_toolcall.core.errors import DocumentError
 from pytest_toolcall.probe.conformance.checks import FUNCTIONS

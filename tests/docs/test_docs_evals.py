@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pytest_toolcall.casefile import read_file
 from pytest_toolcall.casefile.eval_types import AssertEntry, EvalFile, OptionsEntry, ScoringEntry, TurnEntry
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.endpoint.models_file import read_models_file
 from pytest_toolcall.plugin.options import OPTIONS
 

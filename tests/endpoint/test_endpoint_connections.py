@@ -9,7 +9,9 @@ from contextlib import asynccontextmanager
 import httpx2
 
 from pytest_toolcall.core.messages import Message
-from pytest_toolcall.endpoint import Endpoint, EndpointSettings, ExchangeKey
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey
+from pytest_toolcall.endpoint.settings import EndpointSettings
+from pytest_toolcall.endpoint.transport.client import Endpoint
 from pytest_toolcall.endpoint.transport.connections import IDLE_S, Clients
 
 BODY = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}]}'

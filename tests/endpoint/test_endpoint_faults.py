@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_toolcall.core.replies import Usage
-from pytest_toolcall.endpoint import EndpointSettings, Prices
-from pytest_toolcall.endpoint.transport.costs import exchange_cost
-from pytest_toolcall.endpoint.transport.faults import REDACTED, Redactor, clean, error_message, page_message
+from pytest_toolcall.endpoint.costs import exchange_cost
+from pytest_toolcall.endpoint.received.faults import REDACTED, Redactor, clean, error_message, page_message
+from pytest_toolcall.endpoint.settings import EndpointSettings, Prices
 from pytest_toolcall.endpoint.transport.refusals import Adaptation, refused_parameter
 from pytest_toolcall.endpoint.transport.retries import asked_wait_s
 from pytest_toolcall.endpoint.wires.chat.wire import WIRE

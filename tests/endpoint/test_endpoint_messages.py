@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,14 +12,14 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply, ToolCall, Usage
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.endpoint.received.faults import Transient
+from pytest_toolcall.endpoint.received.sse import Event
 from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
-from pytest_toolcall.endpoint.transport.faults import Transient
-from pytest_toolcall.endpoint.transport.sse import Event
 from pytest_toolcall.endpoint.wires.messages.answer import progress
 from pytest_toolcall.endpoint.wires.messages.request import DEFAULT_MAX_TOKENS, encode_messages, encode_request
+from tests.endpoint import wire_answers
 from tests.endpoint.wire_answers import (
     THINKING,
-    TOOLS,
     USER,
     answered,
     json_deltas,
@@ -32,15 +33,8 @@ from tests.endpoint.wire_answers import (
 
 SETTINGS = EndpointSettings("n", "anthropic-messages", "m-1", "http://localhost/v1", wire="messages")
 WIRE = "messages"
-START, *ENDING = (event for event in message_events() if event["type"] != "ping")
-
-
-def request(*messages: Message, tools: tuple[Tool, ...] = TOOLS, **params: Any) -> dict[str, Any]:
-    return encode_request(SETTINGS, messages or (USER,), tools, params)
-
-
-def sent_back(reply: Reply, quirks: Quirks | None = None) -> list[Any]:
-    return encode_messages(answered(reply), quirks or Quirks())[1:]
+request = partial(wire_answers.request, SETTINGS)
+sent_back = partial(wire_answers.sent_back, SETTINGS, "messages")
 
 
 # --- the request -----------------------------------------------------------------------------------------------------
@@ -174,7 +168,7 @@ def test_an_input_that_came_whole_with_its_block_is_read() -> None:
 def test_blocks_that_were_never_announced_are_put_together() -> None:
     deltas = [{"type": "text_delta", "text": "Good "}, {"type": "text_delta", "text": "day"}]
     events = [{"type": "content_block_delta", "delta": delta} for delta in deltas]
-    assert read_stream(WIRE, START, *events, *ENDING).text == "Good day"
+    assert read_stream(WIRE, *events, {"type": "message_stop"}).text == "Good day"
 
 
 def test_interleaved_blocks_do_not_mix() -> None:
@@ -182,8 +176,7 @@ def test_interleaved_blocks_do_not_mix() -> None:
     parts = [(0, '{"n"'), (1, '{"n":'), (0, ":0}"), (1, "1}")]
     deltas = [{"type": "content_block_delta", "index": n, "delta": json_deltas(text)[0]} for n, text in parts]
     opened = [event for event in events if event["type"] == "content_block_start"]
-    stream = read_stream(WIRE, START, *opened, *deltas, *ENDING)
-    assert [call.arguments for call in stream.calls] == [{"n": 0}, {"n": 1}]
+    assert [call.arguments for call in read_stream(WIRE, *opened, *deltas, events[-1]).calls] == [{"n": 0}, {"n": 1}]
 
 
 @pytest.mark.parametrize("stop", ["end_turn", "stop_sequence", "pause_turn", "max_tokens", "tool_use"])
@@ -203,8 +196,8 @@ def test_an_input_that_is_no_object_is_malformed(given: Any, hint: str) -> None:
 
 def test_a_call_without_a_name_is_malformed() -> None:
     assert read(WIRE, message(tool_use({}, None))).outcome == "malformed"
-    orphan = {"type": "content_block_delta", "index": 0, "delta": json_deltas("{}")[0]}
-    assert read_stream(WIRE, START, orphan, *ENDING).outcome == "malformed"
+    orphans = [{"type": "content_block_delta", "index": 0, "delta": json_deltas("{}")[0]}, {"type": "message_stop"}]
+    assert read_stream(WIRE, *orphans).outcome == "malformed"
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_toolcall.core.errors import UsageError
-from pytest_toolcall.endpoint import Prices, read_models_file
+from pytest_toolcall.endpoint.models_file import read_models_file
+from pytest_toolcall.endpoint.settings import Prices
 
 
 def write(tmp_path: Path, text: str, name: str = "models.yaml") -> Path:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.replies import Reply, Usage
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
-from pytest_toolcall.endpoint.transport.faults import Transient
-from pytest_toolcall.endpoint.transport.sse import events_of_lines
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.faults import Transient
+from pytest_toolcall.endpoint.received.sse import events_of_lines
 from pytest_toolcall.endpoint.wires.arguments import read_arguments
 from pytest_toolcall.endpoint.wires.chat.answer import progress, read_response
 from tests.endpoint.loopback import call_delta, chunk, completion

@@ -13,7 +13,10 @@ from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint import Endpoint, EndpointSettings, ExchangeKey, Prices, ReplayEndpoint
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey
+from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
+from pytest_toolcall.endpoint.settings import EndpointSettings, Prices
+from pytest_toolcall.endpoint.transport.client import Endpoint
 from tests.endpoint.loopback import (
     Scripted,
     answer_events,

@@ -12,8 +12,8 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply, ToolCall
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint import EndpointSettings, Quirks
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
 from pytest_toolcall.endpoint.wires.chat.answer import read_response
 from pytest_toolcall.endpoint.wires.chat.request import encode_messages, encode_request
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,14 +12,14 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply, ToolCall, Usage
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.endpoint.received.faults import Transient
+from pytest_toolcall.endpoint.received.sse import Event
 from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
-from pytest_toolcall.endpoint.transport.faults import Transient
-from pytest_toolcall.endpoint.transport.sse import Event
 from pytest_toolcall.endpoint.wires.responses.answer import progress
 from pytest_toolcall.endpoint.wires.responses.request import encode_input, encode_request
+from tests.endpoint import wire_answers
 from tests.endpoint.wire_answers import (
     REASONING,
-    TOOLS,
     USER,
     answered,
     function_call,
@@ -31,14 +32,8 @@ from tests.endpoint.wire_answers import (
 
 SETTINGS = EndpointSettings("n", "openai", "m-1", "http://localhost/v1", wire="responses")
 WIRE = "responses"
-
-
-def request(*messages: Message, tools: tuple[Tool, ...] = TOOLS, **params: Any) -> dict[str, Any]:
-    return encode_request(SETTINGS, messages or (USER,), tools, params)
-
-
-def sent_back(reply: Reply, quirks: Quirks | None = None) -> list[Any]:
-    return encode_input(answered(reply), quirks or Quirks())[1:]
+request = partial(wire_answers.request, SETTINGS)
+sent_back = partial(wire_answers.sent_back, SETTINGS, "input")
 
 
 # --- the request -----------------------------------------------------------------------------------------------------

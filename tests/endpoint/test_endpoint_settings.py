@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_toolcall.core.errors import UsageError
-from pytest_toolcall.endpoint import EndpointSettings, ModelEntry, Prices, builtin_providers, parse_param, resolve
-from pytest_toolcall.endpoint.addressing import normal_base_url
-from pytest_toolcall.endpoint.settings import is_loopback
+from pytest_toolcall.endpoint.addressing import normal_base_url, parse_param, resolve
+from pytest_toolcall.endpoint.settings import EndpointSettings, ModelEntry, Prices, builtin_providers, is_loopback
 from pytest_toolcall.endpoint.wires.table import builtin_wires
 
 KEYS = {"OPENAI_API_KEY": "sk-default-000", "GROQ_API_KEY": "gsk-groq-111", "OPENROUTER_API_KEY": "or-222"}

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_toolcall.core.errors import EndpointError
-from pytest_toolcall.endpoint.transport import sse
-from pytest_toolcall.endpoint.transport.sse import Event, Tee, events_of_lines, read_events, split_lines
+from pytest_toolcall.endpoint.received import sse
+from pytest_toolcall.endpoint.received.sse import Event, Tee, events_of_lines, read_events, split_lines
 
 
 async def events_of(*chunks: bytes) -> tuple[list[Event], Tee]:

@@ -12,7 +12,9 @@ import trustme
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
-from pytest_toolcall.endpoint import Endpoint, EndpointSettings, ExchangeKey
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey
+from pytest_toolcall.endpoint.settings import EndpointSettings
+from pytest_toolcall.endpoint.transport.client import Endpoint
 from pytest_toolcall.probe.conformance.client import ConformanceClient
 from pytest_toolcall.probe.perf.client import PerfClient
 from pytest_toolcall.probe.perf.server import Watch

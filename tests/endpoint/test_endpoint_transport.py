@@ -16,8 +16,10 @@ from pytest_toolcall.core.errors import EndpointError, UsageError
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint import Endpoint, EndpointSettings, ExchangeKey, Prices
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey
+from pytest_toolcall.endpoint.settings import EndpointSettings, Prices
 from pytest_toolcall.endpoint.transport import http as transport
+from pytest_toolcall.endpoint.transport.client import Endpoint
 from tests.endpoint.loopback import (
     LoopbackServer,
     Received,

@@ -14,15 +14,12 @@ from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint import (
-    Endpoint,
-    EndpointSettings,
-    ExchangeKey,
-    ReplayEndpoint,
-    builtin_providers,
-    read_models_file,
-    resolve,
-)
+from pytest_toolcall.endpoint.addressing import resolve
+from pytest_toolcall.endpoint.models_file import read_models_file
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey
+from pytest_toolcall.endpoint.recording.replay import ReplayEndpoint
+from pytest_toolcall.endpoint.settings import EndpointSettings, builtin_providers
+from pytest_toolcall.endpoint.transport.client import Endpoint
 from tests.endpoint.loopback import Received, Scripted, answer_events, answer_json, completion, loopback
 from tests.endpoint.wire_answers import (
     function_call,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
-from pytest_toolcall.endpoint.transport.sse import events_of_lines
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.sse import events_of_lines
+from pytest_toolcall.endpoint.settings import EndpointSettings, Quirks
 from pytest_toolcall.endpoint.wires.table import wire_named
 
 TOOLS = (Tool("book_room", "", {"type": "object"}), Tool("ping", "", {"type": "object"}))
@@ -34,6 +36,19 @@ def answered(reply: Reply, results: int | None = None) -> list[Message]:
     count = len(reply.calls) if results is None else results
     given = [Message("tool", f"result {index}", call_index=index) for index in range(count)]
     return [USER, Message("assistant", reply.text, reply), *given]
+
+
+def request(
+    settings: EndpointSettings, /, *messages: Message, tools: tuple[Tool, ...] = TOOLS, **params: Any
+) -> dict[str, Any]:
+    """The body of a request."""
+    return dict(wire_named(settings.wire).request(settings, messages or (USER,), tools, params).body)
+
+
+def sent_back(settings: EndpointSettings, member: str, reply: Reply, quirks: Quirks | None = None) -> list[Any]:
+    """How a reply and the results of its calls go back; ``member`` of the body holds the conversation."""
+    settings = replace(settings, quirks=quirks or Quirks())
+    return list(request(settings, *answered(reply))[member][1:])
 
 
 # --- Responses -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.endpoint.transport.client import Endpoint

@@ -67,8 +67,7 @@ async def test_each_turn_is_sent_with_all_that_was_said_and_only_asserted_turns_
         ("assistant", "A"),
         ("user", "two"),
     ]
-    assert trial.dialogue is not None
-    assert [found.turn for found in trial.dialogue.assertions] == [1]
+    assert [found.turn for found in trial.assertions] == [1]
 
 
 async def test_a_turn_goes_on_until_no_call_is_made_and_results_come_from_the_mocks(tmp_path: Path) -> None:
@@ -140,7 +139,7 @@ async def test_each_trial_has_its_own_conversation_and_its_own_mock_tools(tmp_pa
 
     trials = await tried(case_of(tmp_path, DESK), Scripted(answer))
     assert len(trials) == 3
-    said = {json.dumps([line.text for line in t.dialogue.transcript]) for t in trials if t.dialogue is not None}
+    said = {json.dumps([line.text for line in t.transcript]) for t in trials}
     assert len(said) == 1  # the error that happens once happened in each
     assert "busy" in said.pop()
 
@@ -180,7 +179,7 @@ async def test_a_verdict_counts_and_is_asked_for_by_a_forced_call(tmp_path: Path
     lines: list[Any] = []
     trial = await played(case_of(tmp_path, POLITE), Scripted(in_turn(message("Hello"))), judge, lines)
     assert (trial.outcome, trial.score) == ("passed", 1.0)  # an assertion counts by passed, not by score
-    assert (len(trial.exchanges), len(trial.judge_exchanges)) == (1, 1)
+    assert (trial.exchanges, len(trial.judge_calls)) == (1, 1)
     (asked,) = judge.asked
     assert asked["tool_choice"] == {"type": "function", "function": {"name": "submit_grade"}}
     assert [(line["case"], line["trial"], line["exchange"], line["model"]) for line in lines] == [
@@ -194,9 +193,8 @@ async def test_a_rubric_is_judged_once_on_the_whole_transcript_and_counts_by_its
     model = Scripted(in_turn(message("Hello!"), message("Bye!")))
     trial = await played(case_of(tmp_path, MANNERS, manners=RUBRIC), model, judge)
     assert (trial.outcome, trial.score) == ("passed", 0.8)
-    assert trial.dialogue is not None
-    assert trial.dialogue.rubric is not None
-    assert [(one.name, one.passed) for one in trial.dialogue.rubric.criteria] == [("Tone", True), ("Length", False)]
+    assert trial.rubric is not None
+    assert [(one.name, one.passed) for one in trial.rubric.criteria] == [("Tone", True), ("Length", False)]
     (asked,) = judge.asked
     assert all(text in asked["messages"][-1]["content"] for text in ("Hi", "Hello!", "Bye", "Bye!", RUBRIC))
 
@@ -244,7 +242,7 @@ async def test_an_answer_that_can_be_read_the_second_time_counts(tmp_path: Path)
     trial = await played(case_of(tmp_path, POLITE), Scripted(in_turn(message("Go away"))), judge)
     assert (trial.outcome, trial.score) == ("failed", 0.0)
     assert "rude" in trial.reason
-    assert len(trial.judge_exchanges) == 2
+    assert len(trial.judge_calls) == 2
 
 
 TWICE = POLITE.replace("turns:\n", "turns:\n  - {content: Hey, assert: [{type: llm-rubric, value: is short}]}\n")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -185,7 +188,7 @@ def test_cases_that_end_in_their_setup_do_not_keep_later_ones_from_starting_earl
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_protocol(item):
             # of the five that started together, only those that have not had their turn
-            print("UNDER WAY", item.case.id, session_of(item.config).under_way)
+            print("UNDER WAY", item.case.id, session_of(item.config).plays.under_way)
         """
     )
     result = pytester.runpytest("cases", "--model", "sim:reference", "-s", "-p", "no:randomly")
@@ -286,3 +289,34 @@ def test_distractors_are_offered_and_mark_the_version(pytester: pytest.Pytester)
     (recording,) = pytester.path.glob("reports/*/recording.jsonl")
     tools = json.loads(recording.read_text().splitlines()[0])["request"]["tools"]
     assert len({tool["function"]["name"] for tool in tools}) == 11
+
+
+def test_objects_that_were_frozen_after_collection_are_not_frozen_when_the_session_is_over(
+    pytester: pytest.Pytester,
+) -> None:
+    write_cases(pytester.path)
+    pytester.makeconftest(
+        """
+        import gc
+
+        def pytest_runtest_setup(item):
+            print("FROZEN", gc.get_freeze_count() > 1000)
+        """
+    )
+    result = pytester.runpytest_inprocess("cases", "--model", "sim:reference", "-s")
+    result.stdout.fnmatch_lines(["*FROZEN True*"])
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_a_hook_adds_is_gone_with_its_session(pytester: pytest.Pytester) -> None:
+    write_cases(
+        pytester.path, FIVE.replace("args: {minutes: 5}", "args: {minutes: {multiple_of: 5}}, example: {minutes: 5}")
+    )
+
+    class Plugin:
+        def pytest_toolcall_checks(self, config: pytest.Config) -> dict[str, Callable[[Any, Any], bool]]:
+            return {"multiple_of": lambda argument, value: value % argument == 0}
+
+    arguments = ("cases", "--model", "sim:reference")
+    pytester.inline_run(*arguments, plugins=[Plugin()]).assertoutcome(passed=5)
+    assert pytester.inline_run(*arguments).ret == pytest.ExitCode.INTERRUPTED, "the check is not known any more"

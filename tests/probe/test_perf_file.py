@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_toolcall import load_cases
-from pytest_toolcall.casefile import read_file
 from pytest_toolcall.casefile.perf import parse_threshold
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.core.errors import DocumentError
 from pytest_toolcall.core.perf import Point
 

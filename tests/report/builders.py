@@ -5,21 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pytest_toolcall.core.dialogues import AssertionFinding, CriterionFinding, Line, RubricFinding
+from pytest_toolcall.core.verdicts import (
+    ApiCall,
+    ArgumentFinding,
+    CallComparison,
+    CallFinding,
+    StepVerdict,
+    TrialVerdict,
+)
 from pytest_toolcall.report.files import Destination
 from pytest_toolcall.report.run_json import SCHEMA, RunReport, render
-from pytest_toolcall.score.record import (
-    ApiCallRecord,
-    ArgumentRecord,
-    AssertionRecord,
-    CallRecord,
-    CaseRecord,
-    ComparisonRecord,
-    CriterionRecord,
-    LineRecord,
-    RubricRecord,
-    StepRecord,
-    TrialRecord,
-)
+from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import summarise
 
 HOSTILE = [
@@ -36,40 +33,40 @@ HOSTILE = [
 EVERYTHING = "\n".join(HOSTILE)
 
 
-def trial(outcome: Any = "failed", text: str = "", number: int = 0, **changes: Any) -> TrialRecord:
-    calls = [CallRecord(text or "f", {"a": text}, f'{{"a": "{text}"}}', True, False, text)]
-    compared = [ComparisonRecord("f(a)", 0, [ArgumentRecord("a", text, text, text)])]
-    step = StepRecord("call", outcome == "passed", text, "stop", calls, [], text, comparison=compared)
-    return TrialRecord(
+def trial(outcome: Any = "failed", text: str = "", number: int = 0, **changes: Any) -> TrialVerdict:
+    calls = (CallFinding(text or "f", {"a": text}, f'{{"a": "{text}"}}', True, False, text),)
+    compared = (CallComparison("f(a)", 0, (ArgumentFinding("a", text, text, text),)),)
+    step = StepVerdict("call", outcome == "passed", text, "stop", calls, (), text, comparison=compared)
+    return TrialVerdict(
         outcome,
         None if outcome == "errored" else float(outcome == "passed"),
         1,
         0.5,
-        [step],
+        (step,),
         text,
-        api_calls=[ApiCallRecord(0.5, None, 0.01, 10, 5, trace_id=f"trace-{number}")],
+        api_calls=(ApiCall(0.5, None, 0.01, 10, 5, trace_id=f"trace-{number}"),),
         **changes,
     )
 
 
-def dialogue_trial(outcome: Any = "failed", text: str = "", number: int = 0) -> TrialRecord:
+def dialogue_trial(outcome: Any = "failed", text: str = "", number: int = 0) -> TrialVerdict:
     held = outcome == "passed"
     return trial(
         outcome,
         text,
         number,
-        assertions=[
-            AssertionRecord(0, "contains", text, 1.0, float(held), text),
-            AssertionRecord(1, "llm-rubric", f"kind {text}", 1.0, float(held), text),
-            AssertionRecord(1, "llm-rubric", "unclear", 1.0, None, "prose"),
-        ],
-        rubric=RubricRecord("r.md", 1.0 if held else 0.25, [CriterionRecord(f"Tone {text}", held, text)]),
-        transcript=[LineRecord("user", "Hello?"), LineRecord("assistant", text, [f"f {text}"])],
-        judge_calls=[ApiCallRecord(0.1, None, 0.02, 1, 1)],
+        assertions=(
+            AssertionFinding(0, "contains", text, 1.0, float(held), text),
+            AssertionFinding(1, "llm-rubric", f"kind {text}", 1.0, float(held), text),
+            AssertionFinding(1, "llm-rubric", "unclear", 1.0, None, "prose"),
+        ),
+        rubric=RubricFinding("r.md", 1.0 if held else 0.25, (CriterionFinding(f"Tone {text}", held, text),)),
+        transcript=(Line("user", "Hello?"), Line("assistant", text, (f"f {text}",))),
+        judge_calls=(ApiCall(0.1, None, 0.02, 1, 1),),
     )
 
 
-def case(name: str, *trials: TrialRecord, model: str = "m", **changes: Any) -> CaseRecord:
+def case(name: str, *trials: TrialVerdict, model: str = "m", **changes: Any) -> CaseRecord:
     scored = [one for one in trials if one.outcome != "errored"]
     passed = bool(scored) and all(one.outcome == "passed" for one in scored)
     outcome: Any = "errored" if not scored else "passed" if passed else "failed"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pytest_toolcall.core.bfcl import CATEGORIES
+from pytest_toolcall.core.verdicts import TrialVerdict
 from pytest_toolcall.score.bfcl import accuracies, aggregates
-from pytest_toolcall.score.record import CaseRecord, TrialRecord
+from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import rate
 
 
 def record(suite: str, *outcomes: str) -> CaseRecord:
-    trials = [TrialRecord(outcome, None, 1, 0.0, []) for outcome in outcomes]  # type: ignore[arg-type]
+    trials = [TrialVerdict(outcome, None, 1, 0.0, []) for outcome in outcomes]  # type: ignore[arg-type]
     return CaseRecord("c", suite, "n", "m", "steps", "parallel", "passed", None, [], "", trials)
 
 

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from pytest_toolcall.core.plans import PlannedStep
+from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.score.comparison import Comparison, compare, mcnemar
-from pytest_toolcall.score.record import CaseRecord, StepRecord, TrialRecord
+from pytest_toolcall.score.record import CaseRecord
 
 
 def record(name: str, *outcomes: str, version: str = "1.0.0", suite: str = "s", **changes: Any) -> CaseRecord:
     trials = [
-        TrialRecord(one, None if one == "errored" else float(one == "passed"), 1, 0.0, [  # type: ignore[arg-type]
-            StepRecord("no_call", one == "passed", "x", "", [], [])])
+        TrialVerdict(one, None if one == "errored" else float(one == "passed"), 1, 0.0, (  # type: ignore[arg-type]
+            StepVerdict("no_call", one == "passed", "x", "", (), ()),))
         for one in outcomes
     ]  # fmt: skip
     scored = [one for one in outcomes if one != "errored"]

@@ -11,25 +11,26 @@ from hypothesis import strategies as st
 
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.plans import PlannedStep
+from pytest_toolcall.core.verdicts import ApiCall, StepVerdict, TrialVerdict
 from pytest_toolcall.score.gates import parse_gate
 from pytest_toolcall.score.intervals import wilson
-from pytest_toolcall.score.record import ApiCallRecord, CaseRecord, StepRecord, TrialRecord
+from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import Rate, percentile, rate, summarise
 
 
-def record(*calls: ApiCallRecord, outcome: str = "passed", modes: tuple[str, ...] = (), **changes: Any) -> CaseRecord:
+def record(*calls: ApiCall, outcome: str = "passed", modes: tuple[str, ...] = (), **changes: Any) -> CaseRecord:
     trial_outcome: Any = outcome if outcome in ("passed", "errored") else "failed"
-    step = StepRecord("no_call", outcome == "passed", "", "", [], [], names_match=outcome == "passed")
+    step = StepVerdict("no_call", outcome == "passed", "", "", (), (), names_match=outcome == "passed")
     settings: dict[str, Any] = {"group": "g", "outcome": outcome, **changes}
     return CaseRecord(
         id="c", suite="s", nodeid="n", model="m", kind="steps", score=None, failure_modes=list(modes), reason="",
-        trials=[TrialRecord(trial_outcome, None, len(calls), 0.0, [step], api_calls=list(calls))],
+        trials=[TrialVerdict(trial_outcome, None, len(calls), 0.0, (step,), api_calls=calls)],
         plan=[PlannedStep("no_call")], **settings,
     )  # fmt: skip
 
 
-def api(latency: float = 1.0, cost: float | None = None, **changes: Any) -> ApiCallRecord:
-    return ApiCallRecord(latency, cost_usd=cost, **changes)
+def api(latency: float = 1.0, cost: float | None = None, **changes: Any) -> ApiCall:
+    return ApiCall(latency, cost_usd=cost, **changes)
 
 
 @pytest.mark.parametrize(

@@ -7,31 +7,30 @@ from typing import Any, Literal
 import pytest
 
 from pytest_toolcall.core.plans import PlannedStep
+from pytest_toolcall.core.verdicts import CallFinding, StepVerdict, TrialVerdict
 from pytest_toolcall.score.metrics import METRICS
-from pytest_toolcall.score.record import CallRecord, CaseRecord, StepRecord, TrialRecord
+from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import Rate, metrics, summarise
 
 Expects = Literal["call", "no_call"]
 CALL, ANSWER, PAIR = PlannedStep("call"), PlannedStep("no_call"), PlannedStep("call", parallel=True)
 
 
-def made(*, offered: bool = True, valid: bool | None = True) -> CallRecord:
-    return CallRecord("t", {}, "{}", offered, valid, "")
+def made(*, offered: bool = True, valid: bool | None = True) -> CallFinding:
+    return CallFinding("t", {}, "{}", offered, valid, "")
 
 
-def step(passed: bool = True, *calls: CallRecord, names: bool | None = None, **changes: Any) -> StepRecord:
+def step(passed: bool = True, *calls: CallFinding, names: bool | None = None, **changes: Any) -> StepVerdict:
     outcome = changes.pop("outcome", "call" if calls else "no_call")
-    remarks = changes.pop("remarks", [])
-    return StepRecord(outcome, passed, "", "", list(calls), remarks, names_match=passed if names is None else names)
+    remarks = changes.pop("remarks", ())
+    return StepVerdict(outcome, passed, "", "", calls, remarks, names_match=passed if names is None else names)
 
 
-def trial(outcome: Literal["passed", "failed", "errored"], *steps: StepRecord) -> TrialRecord:
-    return TrialRecord(
-        outcome, None if outcome == "errored" else float(outcome == "passed"), len(steps), 0.1, list(steps)
-    )
+def trial(outcome: Literal["passed", "failed", "errored"], *steps: StepVerdict) -> TrialVerdict:
+    return TrialVerdict(outcome, None if outcome == "errored" else float(outcome == "passed"), len(steps), 0.1, steps)
 
 
-def case(plan: list[PlannedStep], *trials: TrialRecord, **changes: Any) -> CaseRecord:
+def case(plan: list[PlannedStep], *trials: TrialVerdict, **changes: Any) -> CaseRecord:
     scored = [one.outcome for one in trials if one.outcome != "errored"]
     outcome = "errored" if not scored else "failed" if "failed" in scored else "passed"
     settings: dict[str, Any] = {"outcome": outcome, "kind": "steps", "group": "g", **changes}
@@ -49,7 +48,7 @@ def share(name: str, *records: CaseRecord) -> tuple[int, int]:
 PASSED, FAILED, ERRORED = (
     trial("passed", step(True, made())),
     trial("failed", step(False, made())),
-    trial("errored", StepRecord("errored", False, "", "", [], [])),
+    trial("errored", StepVerdict.unanswered("")),
 )
 
 
@@ -102,7 +101,7 @@ def test_valid_arguments_counts_every_call_to_an_offered_tool_of_every_step() ->
 
 
 def test_calls_of_an_errored_trial_count_in_no_share_of_calls() -> None:
-    errored = trial("errored", step(True, made(valid=False)), StepRecord("errored", False, "", "", [], []))
+    errored = trial("errored", step(True, made(valid=False)), StepVerdict.unanswered(""))
     assert share("valid_arguments", case([CALL, CALL], errored), case([CALL], PASSED)) == (1, 1)
     assert share("made_up_tool", case([CALL, CALL], errored), case([CALL], PASSED)) == (0, 1)
 
@@ -113,7 +112,7 @@ def test_made_up_tool_counts_every_call_whose_name_was_not_offered() -> None:
 
 
 def test_made_up_argument_counts_calls_of_offered_tools_with_an_argument_nobody_declared() -> None:
-    made_up = CallRecord("t", {}, "{}", True, True, "", ["unexpected", "more"])
+    made_up = CallFinding("t", {}, "{}", True, True, "", ("unexpected", "more"))
     record = case([CALL], trial("failed", step(False, made(), made_up, made(offered=False, valid=None))))
     assert share("made_up_argument", record, case([CALL], PASSED)) == (1, 3)
 

@@ -13,7 +13,7 @@ from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange, Reply, Usage
 from pytest_toolcall.core.steps import Steps
-from pytest_toolcall.core.verdicts import CallFinding, StepVerdict, TrialVerdict
+from pytest_toolcall.core.verdicts import ApiCall, CallFinding, StepVerdict, TrialVerdict
 from pytest_toolcall.score.record import CaseRecord, case_record, case_record_from_json, to_json
 
 CASE = Case(
@@ -23,7 +23,7 @@ CASE = Case(
 
 
 def trial(outcome: Any, score: float | None = None, **changes: Any) -> TrialVerdict:
-    settings: dict[str, Any] = {"steps": (), "exchanges": (), "duration_s": 0.12345678, **changes}
+    settings: dict[str, Any] = {"steps": (), "exchanges": 0, "duration_s": 0.125, **changes}
     return TrialVerdict(outcome, score, **settings)
 
 
@@ -92,13 +92,19 @@ def test_a_record_with_hostile_values_survives_the_way_to_disk_and_back_as_one_a
     }
     calls = (
         CallFinding("t", arguments, '{"a": "\ud800"}', True, False, "bad \udfff"),
-        CallFinding("u", None, "{", False, None),
+        CallFinding("u", None, "{", False, None, ""),
     )
-    step = StepVerdict(
-        "call", False, "why\n", calls=calls, remarks=("leaked_call",), text="\ud800", failure_mode="extra_call"
-    )
+    step = StepVerdict("call", False, "\ud800", "", calls, ("leaked_call",), "why\n", failure_mode="extra_call")
     reply = Reply(usage=Usage(input=7, output=None), model="served", id="r")
-    found = record(trial("failed", 0.0, steps=(step,), exchanges=(Exchange(reply, 1.23456789, cost_usd=0.0),)))
+    found = record(
+        trial(
+            "failed",
+            0.0,
+            steps=(step,),
+            exchanges=1,
+            api_calls=(ApiCall.of(Exchange(reply, 1.23456789, cost_usd=0.0)),),
+        )
+    )
     text = to_json(found)
     assert text.isascii()
     assert "\n" not in text

@@ -9,27 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_toolcall.core.dialogues import Line
 from pytest_toolcall.core.plans import PlannedStep
+from pytest_toolcall.core.verdicts import ApiCall, CallFinding, StepVerdict, TrialVerdict
 from pytest_toolcall.report.terminal import metric_table
-from pytest_toolcall.score.record import (
-    ApiCallRecord,
-    CallRecord,
-    CaseRecord,
-    LineRecord,
-    StepRecord,
-    TrialRecord,
-)
+from pytest_toolcall.score.record import CaseRecord
 from pytest_toolcall.score.summary import Mean, Rate, summarise
 from pytest_toolcall.score.trials import never_differed, over_cases, pass_at_k, pass_hat_k
 
 
-def trial(outcome: Any, text: str = "", score: float | None = None, **changes: Any) -> TrialRecord:
-    step = StepRecord("no_call", outcome == "passed", text, "stop", changes.pop("calls", []), [])
+def trial(outcome: Any, text: str = "", score: float | None = None, **changes: Any) -> TrialVerdict:
+    step = StepVerdict("no_call", outcome == "passed", text, "stop", changes.pop("calls", ()), ())
     worth = None if outcome == "errored" else score if score is not None else float(outcome == "passed")
-    return TrialRecord(outcome, worth, 1, 0.0, [step], **changes)
+    return TrialVerdict(outcome, worth, 1, 0.0, (step,), **changes)
 
 
-def case(name: str, *trials: TrialRecord, kind: Any = "dialogue") -> CaseRecord:
+def case(name: str, *trials: TrialVerdict, kind: Any = "dialogue") -> CaseRecord:
     scored = [one for one in trials if one.outcome != "errored"]
     outcome: Any = "errored" if not scored else "passed" if all(t.outcome == "passed" for t in scored) else "failed"
     return CaseRecord(name, "s", name, "m", kind, "g", outcome, None, [], "", list(trials), plan=[PlannedStep("call")])
@@ -102,7 +97,7 @@ def test_nothing_scored_leaves_every_trial_figure_empty() -> None:
     assert "pass@" not in "\n".join(metric_table({"m": summarise([tried("c", 1, 0)])}))
 
 
-CALL = CallRecord("f", {}, "{}", True, True, "")
+CALL = CallFinding("f", {}, "{}", True, True, "")
 
 
 @pytest.mark.parametrize(
@@ -110,15 +105,15 @@ CALL = CallRecord("f", {}, "{}", True, True, "")
     [
         ([trial("passed", "hello"), trial("passed", "hello")], True),
         ([trial("passed", "hello"), trial("passed", "hi")], False),
-        ([trial("passed", calls=[CALL]), trial("passed", calls=[CALL])], True),
-        ([trial("passed", calls=[CALL]), trial("passed")], False),
+        ([trial("passed", calls=(CALL,)), trial("passed", calls=(CALL,))], True),
+        ([trial("passed", calls=(CALL,)), trial("passed")], False),
         ([trial("passed"), trial("errored", "other")], False),
         ([trial("passed")], False),
-        ([trial("passed", transcript=[LineRecord("assistant", "a")]), trial("passed")], False),
+        ([trial("passed", transcript=(Line("assistant", "a"),)), trial("passed")], False),
     ],
 )
 def test_trials_are_said_never_to_differ_only_where_every_answer_was_the_same(
-    trials: list[TrialRecord], same: bool
+    trials: list[TrialVerdict], same: bool
 ) -> None:
     assert never_differed([case("a", *trials)]) is same
     assert ("never differed" in "\n".join(metric_table({"m": summarise([case("a", *trials)])}))) is same
@@ -130,8 +125,8 @@ def test_one_case_that_differs_is_enough_to_say_nothing() -> None:
 
 
 def judged(*costs: float | None) -> CaseRecord:
-    calls = [ApiCallRecord(1.0, cost_usd=cost, input_tokens=10, output_tokens=2) for cost in costs]
-    return case("a", trial("passed", api_calls=[ApiCallRecord(2.0, cost_usd=0.5)], judge_calls=calls))
+    calls = [ApiCall(1.0, cost_usd=cost, input_tokens=10, output_tokens=2) for cost in costs]
+    return case("a", trial("passed", api_calls=(ApiCall(2.0, cost_usd=0.5),), judge_calls=calls))
 
 
 def test_judge_calls_are_counted_and_priced_apart_from_the_models_own() -> None:

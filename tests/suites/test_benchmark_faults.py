@@ -16,7 +16,7 @@ import httpx2  # noqa: F401
 import pytest
 import yaml
 
-from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.verdicts import TrialVerdict
 from pytest_toolcall.score.composite import composite

@@ -89,7 +89,7 @@ def test_answers_cover_every_case() -> None:
 def test_independent_right_answers_pass(case_id: str) -> None:
     for variant in ANSWERS[case_id]["right"]:
         verdicts = play(CASES[case_id], variant["turns"])
-        assert passes(CASES[case_id], variant["turns"]), verdicts[-1].reason
+        assert passes(CASES[case_id], variant["turns"]), verdicts[-1].verdict.reason
 
 
 @pytest.mark.parametrize("case_id", CASES)
@@ -114,14 +114,14 @@ def simulated_turns(model: str, case: Case, trial: int = 0) -> list[dict[str, An
         except ValueError:
             return [*turns, {"calls": []}]
         turns.append({"calls": calls, "text": said.text})
-        verdict = play(case, turns)[number]
-        if not verdict.passed:
+        judged = play(case, turns)[number]
+        if not judged.verdict.passed:
             break
         if step.expects_call:
-            option = step.alternatives[verdict.chosen]
+            option = step.alternatives[judged.calls.chosen]
             results += [
                 Result(call["name"], option.results[expected])
-                for call, expected in zip(calls, verdict.answers, strict=True)
+                for call, expected in zip(calls, judged.calls.answers, strict=True)
                 if expected is not None and expected < len(option.results)
             ]
     return turns

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_toolcall import Case, load_cases
-from pytest_toolcall.casefile import read_file
+from pytest_toolcall.casefile.reader import read_file
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.verdicts import TrialVerdict
 from pytest_toolcall.score.composite import Composite, composite

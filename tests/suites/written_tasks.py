@@ -7,8 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pytest_toolcall.casefile import read_file
-from pytest_toolcall.casefile.reader import FileContent
+from pytest_toolcall.casefile.reader import FileContent, read_file
 from pytest_toolcall.core.cases import Case
 
 

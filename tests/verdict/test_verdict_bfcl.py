@@ -209,7 +209,7 @@ def test_parallel_matching_is_greedy_and_never_goes_back() -> None:
 def test_relevance_asks_only_whether_a_call_can_be_decoded(calls: list[ToolCall], called: bool) -> None:
     reply = Reply(calls=tuple(calls))
     for kind, passes in ((RELEVANCE, called), (IRRELEVANCE, not called)):
-        step = judge_step(Step(rules=Rules(NAME, kind)), reply, [tool()])
+        step = judge_step(Step(rules=Rules(NAME, kind)), reply, [tool()]).verdict
         assert step.passed is passes
         assert bool(step.reason) is not passes
 
@@ -221,7 +221,7 @@ def test_rules_stay_out_of_the_native_checks() -> None:
 def test_comparison_shows_each_argument_beside_the_reference() -> None:
     answers: list[tuple[str, dict[str, list[Any]]]] = [("plan", {"x": [1], "y": ["a", ""]})]
     step = Step(rules=Rules(NAME, ANSWERS, tuple(answers)))
-    found = judge_step(step, Reply((call("plan", {"x": 2, "z": 1}),)), [tool(x="integer", y="string")])
+    found = judge_step(step, Reply((call("plan", {"x": 2, "z": 1}),)), [tool(x="integer", y="string")]).verdict
     (pair,) = found.comparison
     assert {finding.name: bool(finding.problem) for finding in pair.arguments} == {"x": True, "y": False, "z": True}
     assert found.reason == "plan.x is 2, expected one of [1]"

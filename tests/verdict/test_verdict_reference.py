@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_toolcall.casefile import load_cases
+from pytest_toolcall.casefile.reader import load_cases
 from pytest_toolcall.core.expectations import CallSet, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json, json_equal
 from pytest_toolcall.core.replies import Reply, ToolCall
@@ -42,13 +42,13 @@ def test_the_reference_answer_passes_every_step_and_satisfies_every_schema(case:
     results: list[Result] = []
     for step in steps_of(case):
         if not step.expects_call:
-            assert judge_step(step, Reply((), right_answer(step)), case.tools, results).passed
+            assert judge_step(step, Reply((), right_answer(step)), case.tools, results).verdict.passed
             continue
         earlier, results = list(results), list(results)
         for number, option in enumerate(step.alternatives):
             calls = [made(*call) for call in reference_calls(option, tools, earlier)]
             for order in (calls, calls[::-1]):
-                verdict = judge_step(step, Reply(tuple(order)), case.tools, earlier)
+                verdict = judge_step(step, Reply(tuple(order)), case.tools, earlier).verdict
                 assert verdict.passed, verdict.reason
                 assert all(finding.valid for finding in verdict.calls)
             if number == 0:
@@ -92,7 +92,7 @@ def test_right_arguments_satisfy_the_checks_and_the_schema(args: dict[str, Json]
     arguments, _ = right_arguments(expected, TOOL, results)
     assert json_equal(arguments, right)
     assert schema_faults(TOOL, arguments) == ()
-    assert judge_step(Step((CallSet((expected,)),)), Reply((made("t", arguments),)), [TOOL], results).passed
+    assert judge_step(Step((CallSet((expected,)),)), Reply((made("t", arguments),)), [TOOL], results).verdict.passed
 
 
 def test_an_example_wins_except_over_earlier_results() -> None:
@@ -194,7 +194,7 @@ def test_a_sample_of_an_odd_schema_is_no_crash(schema: Json) -> None:
 )
 def test_a_right_answer_is_made_from_what_the_checks_of_a_text_name(written: Json) -> None:
     step = Step((), compile_text(written) if written else ())
-    assert judge_step(step, Reply((), right_answer(step)), []).passed
+    assert judge_step(step, Reply((), right_answer(step)), []).verdict.passed
 
 
 def test_the_written_reference_is_the_right_answer() -> None:

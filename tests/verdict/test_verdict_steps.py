@@ -57,7 +57,7 @@ def judge(
     step: Step, *calls: ToolCall, text: str = "", remarks: tuple[str, ...] = (), malformed: str = ""
 ) -> StepVerdict:
     reply = Reply(calls, text, remarks=remarks, malformed=malformed)
-    return judge_step(step, reply, TOOLS, [Result("find", {"id": "C-1"})])
+    return judge_step(step, reply, TOOLS, [Result("find", {"id": "C-1"})]).verdict
 
 
 GET = calls_step(("get", {"id": "a"}))
@@ -185,7 +185,7 @@ def test_a_missing_required_call_beside_an_optional_one_is_no_wrong_tool() -> No
 
 
 def test_a_step_judged_without_tools_knows_every_call_as_made_up_and_does_not_crash() -> None:
-    verdict = judge_step(GET, Reply((call(id="b"),)), [])
+    verdict = judge_step(GET, Reply((call(id="b"),)), []).verdict
     assert (verdict.passed, verdict.failure_mode) == (False, "made_up_tool")
 
 

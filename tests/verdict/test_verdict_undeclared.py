@@ -74,7 +74,7 @@ OPEN, CLOSED = Tool("get", "", {**A, "required": ["a"]}), Tool("get", "", {**A, 
 def judged(tool: Tool, additional: Additional, wanted: dict[str, Json], given: dict[str, Json]) -> StepVerdict:
     args = {name: compile_argument(value) for name, value in wanted.items()}
     step = Step((CallSet((ExpectedCall("get", args, additional),)),))
-    return judge_step(step, Reply((ToolCall("get", json.dumps(given), given),)), [tool])
+    return judge_step(step, Reply((ToolCall("get", json.dumps(given), given),)), [tool]).verdict
 
 
 @pytest.mark.parametrize("tool", [OPEN, CLOSED], ids=["open", "closed"])

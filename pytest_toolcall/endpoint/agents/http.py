@@ -12,9 +12,10 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.addressing import normal_base_url
 from pytest_toolcall.endpoint.agents.answers import checked
 from pytest_toolcall.endpoint.names import URL_SCHEMES, ModelName
-from pytest_toolcall.endpoint.recording.lines import RawAnswer, recorded_answer
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.faults import page_message, status_error
+from pytest_toolcall.endpoint.recording.lines import recorded_answer
 from pytest_toolcall.endpoint.settings import AGENT_WIRE, EndpointSettings, ModelEntry
-from pytest_toolcall.endpoint.transport.faults import page_message, status_error
 from pytest_toolcall.endpoint.wires.chat.answer import read_response as read_completion
 from pytest_toolcall.endpoint.wires.chat.request import encode_messages
 from pytest_toolcall.endpoint.wires.wire import Reading

@@ -21,18 +21,12 @@ from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.agents.answers import checked
+from pytest_toolcall.endpoint.costs import exchange_cost
 from pytest_toolcall.endpoint.names import ModelName
-from pytest_toolcall.endpoint.recording.lines import (
-    Attempt,
-    ExchangeKey,
-    RawAnswer,
-    Recorder,
-    recorded_answer,
-    recording_line,
-)
+from pytest_toolcall.endpoint.received.answer import Attempt, RawAnswer
+from pytest_toolcall.endpoint.received.faults import clean
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey, Recorder, recorded_answer, recording_line
 from pytest_toolcall.endpoint.settings import EndpointSettings
-from pytest_toolcall.endpoint.transport.costs import exchange_cost
-from pytest_toolcall.endpoint.transport.faults import clean
 from pytest_toolcall.endpoint.wires.chat.answer import read_response
 from pytest_toolcall.endpoint.wires.chat.request import encode_messages
 from pytest_toolcall.endpoint.wires.wire import Reading

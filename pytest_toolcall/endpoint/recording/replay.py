@@ -13,12 +13,11 @@ from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.transcripts import is_transcript
+from pytest_toolcall.endpoint.costs import exchange_cost
 from pytest_toolcall.endpoint.names import ModelName, is_simulated
 from pytest_toolcall.endpoint.recording.lines import ExchangeKey, Recorder, recorded_answer
 from pytest_toolcall.endpoint.recording.transcripts import recording_of_transcript
 from pytest_toolcall.endpoint.settings import DEFAULT_WIRE, EndpointSettings, Prices
-from pytest_toolcall.endpoint.transport.client import request_id
-from pytest_toolcall.endpoint.transport.costs import exchange_cost
 from pytest_toolcall.endpoint.wires.table import builtin_wires
 from pytest_toolcall.endpoint.wires.wire import Wire
 
@@ -154,7 +153,7 @@ class ReplayEndpoint:
             itl_s=_all_seconds(line.value.get("itl_s")),
             cost_usd=exchange_cost(answer.headers, reading.reported_cost, reading.reply.usage, self.settings.prices),
             started=_seconds(line.value.get("started")) or 0.0,
-            request_id=request_id(answer),
+            request_id=answer.request_id,
         )
 
     def _read(self, file: Path) -> Iterator[_Line]:

@@ -15,10 +15,11 @@ from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recording.lines import Attempt, ExchangeKey, RawAnswer, Recorder, recording_line
+from pytest_toolcall.endpoint.costs import exchange_cost
+from pytest_toolcall.endpoint.received.answer import Attempt, RawAnswer
+from pytest_toolcall.endpoint.received.faults import Redactor, Transient
+from pytest_toolcall.endpoint.recording.lines import ExchangeKey, Recorder, recording_line
 from pytest_toolcall.endpoint.settings import EndpointSettings
-from pytest_toolcall.endpoint.transport.costs import exchange_cost
-from pytest_toolcall.endpoint.transport.faults import Redactor, Transient
 from pytest_toolcall.endpoint.transport.http import GRACE_S, Transport, sent_headers
 from pytest_toolcall.endpoint.transport.limits import OVERLOAD, AdaptiveLimit
 from pytest_toolcall.endpoint.transport.refusals import Adaptation, refused_parameter
@@ -134,7 +135,7 @@ class Endpoint:
             started=attempt.started,
             attempts=attempts,
             ignored_params=tuple(sorted(ignored)),
-            request_id=request_id(attempt.answer),
+            request_id=attempt.answer.request_id,
             trace_id=trace_id,
         )
 
@@ -189,8 +190,3 @@ def _dropped_params(answer: RawAnswer) -> set[str]:
     """Parameters that the Lobstack gateway says it left out on the way to the model."""
     names = answer.headers.get("x-lobstack-dropped-params", "").split(",")
     return {name.strip() for name in names if name.strip()}
-
-
-def request_id(answer: RawAnswer) -> str:
-    """The id under which the provider's support finds the request."""
-    return answer.headers.get("x-request-id") or answer.headers.get("request-id") or ""

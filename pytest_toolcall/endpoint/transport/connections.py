@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from pytest_toolcall.core.errors import EndpointError
-from pytest_toolcall.endpoint.transport.faults import clean
+from pytest_toolcall.endpoint.received.faults import clean
 
 IDLE_S = 4.0
 """An idle connection is dropped before the usual five seconds after which servers close it."""

@@ -17,12 +17,12 @@ import httpx2
 from pytest_toolcall import __version__
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
-from pytest_toolcall.endpoint.recording.lines import Attempt, RawAnswer
+from pytest_toolcall.endpoint.received.answer import Attempt, RawAnswer
+from pytest_toolcall.endpoint.received.envelope import decode_text, parse_envelope
+from pytest_toolcall.endpoint.received.faults import Redactor, Transient, clean
+from pytest_toolcall.endpoint.received.sse import MAX_BODY_BYTES, Event, Tee, read_events, split_lines
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.endpoint.transport.connections import ONE_CONNECTION, Clients, certificates, is_distrust
-from pytest_toolcall.endpoint.transport.faults import Redactor, Transient, clean
-from pytest_toolcall.endpoint.transport.sse import MAX_BODY_BYTES, Event, Tee, read_events, split_lines
-from pytest_toolcall.endpoint.wires.envelope import decode_text, parse_envelope
 from pytest_toolcall.endpoint.wires.wire import StreamProgress, WireRequest
 
 MAX_REDIRECTS = 5

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_toolcall.core.jsontext import Json, JsonTextError, parse_json
 from pytest_toolcall.core.replies import ToolCall
-from pytest_toolcall.endpoint.wires.envelope import MAX_VALUES, holds_too_much
+from pytest_toolcall.endpoint.received.envelope import MAX_VALUES, holds_too_much
 
 
 class Arguments(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_toolcall.core.jsontext import Json, brief
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
-from pytest_toolcall.endpoint.transport.faults import RETRYABLE_STATUS, error_message, status_error
-from pytest_toolcall.endpoint.transport.sse import Event
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.faults import RETRYABLE_STATUS, error_message, status_error
+from pytest_toolcall.endpoint.received.sse import Event
 
 _MOST_TOKENS = 10**12
 _MALFORMED_CODE = "tool_use_failed"

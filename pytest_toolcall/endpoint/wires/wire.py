@@ -9,9 +9,9 @@ from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.sse import Event
 from pytest_toolcall.endpoint.settings import EndpointSettings
-from pytest_toolcall.endpoint.transport.sse import Event
 
 DROPPABLE: Mapping[str, str | None] = {"temperature": None, "top_p": None, "seed": None, "strict": None}
 """Parameters that a request can do without in every format."""

@@ -20,7 +20,6 @@ from pytest_toolcall.score.record import CaseRecord, case_record, to_json
 
 if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
-    from pytest_toolcall.core.verdicts import TrialVerdict
     from pytest_toolcall.plugin.session import ToolcallSession
     from pytest_toolcall.score.record import CaseOutcome
 
@@ -62,7 +61,7 @@ def _of_file(item: CaseItem) -> _OfFile:
 
 def case_items(file: pytest.Collector, case: Case, session: ToolcallSession) -> Iterator[CaseItem]:
     """One item for each model, marked with the labels and the known failures of the case."""
-    for model in session.models or ("",):
+    for model in session.endpoints.models or ("",):
         item = CaseItem.in_file(file, name=case.id, model=model, line=case.source.line, case=case)
         item.mark("toolcall", case.group, case.category, *case.tags)
         for known in case.xfail:
@@ -83,22 +82,22 @@ class CaseItem(WithFixtures, ToolcallItem[CaseRecord]):
         of_file = _of_file(self)
         self.own_fixtures = of_file.own
         self.use(of_file.fixtures)
-        self._trials: tuple[TrialVerdict, ...] = ()
 
     def asked(self) -> CaseRecord:
         overridden = None if self.own_fixtures else (self.funcargs.get("conversation"), self.funcargs.get("mock_tools"))
-        record, self._trials = self.toolcall.play(self, overridden)
-        return record
+        verdicts = self.toolcall.plays.verdicts(self, overridden)
+        ignored = sorted(self.toolcall.endpoints.endpoint(self.model).ignored_params)
+        return case_record(self.case, verdicts, nodeid=self.nodeid, model=self.model, ignored_params=ignored)
 
     def failure_lines(self, record: CaseRecord) -> Iterator[str]:
         yield f"{self.case.source.path.name}:{self.line}: {printable(self.case.description or self.case.id)}"
         said = [message.content for message in self.case.messages if message.role == "user"]
         yield from (f"user: {printable(text[:400])}" for text in said[-1:])
-        failed = [(number, trial) for number, trial in enumerate(self._trials, 1) if trial.outcome == "failed"]
+        failed = [(number, trial) for number, trial in enumerate(record.trials, 1) if trial.outcome == "failed"]
         for number, trial in failed[:_SHOWN]:
-            if len(self._trials) > 1:
-                yield from ("", f"trial {number} of {len(self._trials)}")
-            if trial.dialogue is not None:
+            if len(record.trials) > 1:
+                yield from ("", f"trial {number} of {len(record.trials)}")
+            if trial.transcript:
                 yield from dialogue_lines(trial)
             else:
                 yield from step_report(len(trial.steps), len(self.case.plan.planned), trial.steps[-1])
@@ -112,13 +111,12 @@ class CaseItem(WithFixtures, ToolcallItem[CaseRecord]):
         return ((name, as_text(value)) for name, value in fields(record).items())
 
     def attach(self, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-        lines = self.toolcall.keeping.take_lines()
+        lines = self.toolcall.runs.take_lines()
         if lines:
             report.__dict__["toolcall_lines"] = dumps(lines)
         super().attach(call, report)
         if call.when in ("setup", "call") and report.failed and "toolcall" not in report.__dict__:
             put_record(report, "case", to_json(self._broken(str(call.excinfo.value) if call.excinfo else "")))
-        self._trials = ()
 
     def completed(self, record: CaseRecord, report: pytest.TestReport) -> CaseRecord:
         """The outcome takes in xfail. The duration is that of the conversation, since waiting for a case that started

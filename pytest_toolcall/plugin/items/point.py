@@ -15,7 +15,7 @@ from pytest_toolcall.score.point_record import PointRecord, errored_point, point
 
 if TYPE_CHECKING:
     from pytest_toolcall.core.perf import Measurement, Point
-    from pytest_toolcall.endpoint import EndpointSettings
+    from pytest_toolcall.endpoint.settings import EndpointSettings
     from pytest_toolcall.plugin.session import ToolcallSession
     from pytest_toolcall.probe.perf.prompts import Calibration
 
@@ -25,7 +25,7 @@ _CALIBRATIONS = pytest.StashKey["dict[str, Calibration]"]()
 def point_items(file: pytest.Collector, point: Point, session: ToolcallSession) -> Iterator[PointItem]:
     """One item for each model; of a comparison one for each pair of ``--toolcall-compare-spec``."""
     pairs = ["=".join(pair) for pair in session.options.speculation_pairs] or [""]
-    for target in pairs if point.dimension == "compare" else session.endpoints or ("",):
+    for target in pairs if point.dimension == "compare" else session.endpoints.tested or ("",):
         yield PointItem.in_file(file, name=point.name, model=target, line=point.line, point=point)
 
 
@@ -61,16 +61,16 @@ class PointItem(ProbeItem[PointRecord]):
         return base, spec
 
     def _measured(self) -> PointRecord:
-        point, session = self.point, self.toolcall
-        settings = [session.request.settings(model) for model in self._models()]
+        point, endpoints = self.point, self.toolcall.endpoints
+        settings = [endpoints.request.settings(model) for model in self._models()]
         try:
             if len(settings) == 2:
-                base, speculative = session.runner.submit(lambda: _compare(settings[0], settings[1], point)).result()
+                base, speculative = endpoints.runner.submit(lambda: _compare(settings[0], settings[1], point)).result()
                 compared = speculation_record(base, speculative, point, names=(settings[0].name, settings[1].name))
                 measurement = speculative
             else:
                 known = self.config.stash.setdefault(_CALIBRATIONS, {})
-                measurement, known[self.model] = session.runner.submit(
+                measurement, known[self.model] = endpoints.runner.submit(
                     lambda: _measure(settings[0], point, known.get(self.model))
                 ).result()
                 compared = None
@@ -81,7 +81,7 @@ class PointItem(ProbeItem[PointRecord]):
             measurement,
             nodeid=self.nodeid,
             model=self.model,
-            max_errors=session.options.max_errored,
+            max_errors=self.toolcall.options.max_errored,
             speculation=compared,
         )
 

@@ -29,7 +29,7 @@ class ProbeItem(WithoutFixtures, ToolcallItem[R]):
 
     def refuse_stand_in(self, model: str, advice: str) -> None:
         """Skip where the model has no endpoint."""
-        if not self.toolcall.request.addressed(model):
+        if not self.toolcall.endpoints.request.addressed(model):
             pytest.skip(f"{model} is no endpoint{advice}")
 
 

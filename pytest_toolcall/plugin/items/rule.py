@@ -21,7 +21,7 @@ _CLIENTS: pytest.StashKey[dict[str, ConformanceClient]] = pytest.StashKey()
 
 def rule_items(file: pytest.Collector, rule: Rule, session: ToolcallSession) -> Iterator[RuleItem]:
     """One item for each model."""
-    for model in session.endpoints or ("",):
+    for model in session.endpoints.tested or ("",):
         yield RuleItem.in_file(file, name=rule.name, model=model, line=rule.line, rule=rule)
 
 
@@ -42,9 +42,9 @@ class RuleItem(ProbeItem[RuleRecord]):
             pytest.skip("conformance runs count no costs; leave --toolcall-max-cost out to run them")
 
         async def run() -> RuleVerdict:
-            return await run_item(self.rule, _client(session, self.model))
+            return await run_item(self.rule, self._client(session))
 
-        verdict = session.runner.submit(run).result()
+        verdict = session.endpoints.runner.submit(run).result()
         return rule_record(self.rule, verdict, nodeid=self.nodeid, model=self.model)
 
     def failure(self, record: RuleRecord) -> str:
@@ -59,11 +59,12 @@ class RuleItem(ProbeItem[RuleRecord]):
     def figures(self, record: RuleRecord) -> Iterator[tuple[str, object]]:
         yield from (("model", record.model), ("rule", record.rule), ("broken", record.broken))
 
-
-def _client(session: ToolcallSession, model: str) -> ConformanceClient:
-    """The client for a model, opened once, on the runner's loop: answers are shared by all rules that look at them."""
-    clients = session.config.stash.setdefault(_CLIENTS, {})
-    if model not in clients:
-        clients[model] = ConformanceClient(session.request.settings(model), record=session.record_line)
-        session.closers.append(clients[model].aclose)
-    return clients[model]
+    def _client(self, session: ToolcallSession) -> ConformanceClient:
+        """The client for a model, opened once, on the runner's loop: answers are shared by all rules that look at
+        them."""
+        clients = self.config.stash.setdefault(_CLIENTS, {})
+        if self.model not in clients:
+            settings = session.endpoints.request.settings(self.model)
+            clients[self.model] = ConformanceClient(settings, record=session.runs.record)
+            session.endpoints.close_later(clients[self.model].aclose)
+        return clients[self.model]

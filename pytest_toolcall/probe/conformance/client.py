@@ -12,12 +12,12 @@ import httpx2
 from pytest_toolcall.core.conformance import Rule, RuleRequest, WireName
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.endpoint.received.faults import Redactor, clean
+from pytest_toolcall.endpoint.received.sse import MAX_BODY_BYTES
 from pytest_toolcall.endpoint.recording.lines import Recorder
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.endpoint.transport.connections import certificates
-from pytest_toolcall.endpoint.transport.faults import Redactor, clean
 from pytest_toolcall.endpoint.transport.http import sent_headers
-from pytest_toolcall.endpoint.transport.sse import MAX_BODY_BYTES
 from pytest_toolcall.endpoint.wires.leaks import leaks_call
 from pytest_toolcall.endpoint.wires.table import wire_named
 from pytest_toolcall.verdict.contract import WireExchange

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pytest_toolcall.core.conformance import Rule, RuleOutcome, RuleVerdict
 from pytest_toolcall.core.errors import EndpointError
-from pytest_toolcall.endpoint.transport.faults import clean
+from pytest_toolcall.endpoint.received.faults import clean
 from pytest_toolcall.probe.conformance.checks import FUNCTIONS, Broken, Seen, Unjudged
 from pytest_toolcall.probe.conformance.client import ConformanceClient
 from pytest_toolcall.probe.conformance.turns import second_body

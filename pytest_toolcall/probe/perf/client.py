@@ -20,13 +20,13 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.envelope import decode_text
+from pytest_toolcall.endpoint.received.faults import Redactor, clean
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.endpoint.transport.connections import certificates
-from pytest_toolcall.endpoint.transport.faults import Redactor, clean
 from pytest_toolcall.endpoint.transport.http import sent_headers
 from pytest_toolcall.endpoint.transport.refusals import Adaptation, refused_parameter
-from pytest_toolcall.endpoint.wires.envelope import decode_text
 from pytest_toolcall.endpoint.wires.table import wire_named
 from pytest_toolcall.endpoint.wires.wire import Wire
 from pytest_toolcall.probe.perf.connection import Capture, Connections

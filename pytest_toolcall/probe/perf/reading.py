@@ -12,10 +12,10 @@ from pytest_toolcall.core.jsontext import dumps
 from pytest_toolcall.core.perf import Sample
 from pytest_toolcall.core.replies import Reply
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
-from pytest_toolcall.endpoint.transport.faults import clean
-from pytest_toolcall.endpoint.transport.sse import MAX_BODY_BYTES, Event, ends_complete_line, split_lines
-from pytest_toolcall.endpoint.wires.envelope import decode_text
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.envelope import decode_text
+from pytest_toolcall.endpoint.received.faults import clean
+from pytest_toolcall.endpoint.received.sse import MAX_BODY_BYTES, Event, ends_complete_line, split_lines
 from pytest_toolcall.endpoint.wires.wire import Wire
 from pytest_toolcall.probe.perf.connection import Capture
 

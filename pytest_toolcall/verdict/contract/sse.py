@@ -1,6 +1,6 @@
 """Server-sent events, read strictly by the rules of the WHATWG HTML standard, section 9.2.6.
 
-The reader of answers (``endpoint/transport/sse.py``) mends what it can; this one exists to say what is wrong.
+The reader of answers (``endpoint/received/sse.py``) mends what it can; this one exists to say what is wrong.
 """
 
 from __future__ import annotations

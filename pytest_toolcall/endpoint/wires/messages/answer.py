@@ -10,9 +10,9 @@ from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall, Usage
 from pytest_toolcall.core.tools import Tool
-from pytest_toolcall.endpoint.recording.lines import RawAnswer
-from pytest_toolcall.endpoint.transport.faults import Transient, clean, error_message, in_band_error, page_message
-from pytest_toolcall.endpoint.transport.sse import Event
+from pytest_toolcall.endpoint.received.answer import RawAnswer
+from pytest_toolcall.endpoint.received.faults import Transient, clean, error_message, in_band_error, page_message
+from pytest_toolcall.endpoint.received.sse import Event
 from pytest_toolcall.endpoint.wires.arguments import call_of_block, read_arguments
 from pytest_toolcall.endpoint.wires.leaks import leaks_call
 from pytest_toolcall.endpoint.wires.members import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.endpoint.transport.sse import Event
+from pytest_toolcall.endpoint.received.sse import Event
 from pytest_toolcall.endpoint.wires.members import id_of, index_of, text_of
 
 _OPENED_BY = {

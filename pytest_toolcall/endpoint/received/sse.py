@@ -11,7 +11,7 @@ import httpx2
 
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.endpoint.wires.envelope import NotJson, decode_text, parse_envelope
+from pytest_toolcall.endpoint.received.envelope import NotJson, decode_text, parse_envelope
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """No honest answer is longer; one that is would only fill the memory of every concurrent conversation."""
