@@ -3,8 +3,9 @@ and the counters that progress is told from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from pytest_toolcall.core.errors import EndpointError
@@ -12,6 +13,7 @@ from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.replies import Exchange
 from pytest_toolcall.core.tools import Tool
+from pytest_toolcall.endpoint.received.faults import Redactor
 from pytest_toolcall.endpoint.recording.lines import ExchangeKey
 from pytest_toolcall.endpoint.settings import EndpointSettings
 from pytest_toolcall.play.conversation import Asks, Record
@@ -76,6 +78,11 @@ class Guarded:
     def settings(self) -> EndpointSettings:
         """The settings of the endpoint inside."""
         return self.inner.settings
+
+    @cached_property
+    def redact(self) -> Callable[[str], str]:
+        """Takes the endpoint's keys out of a text."""
+        return Redactor.of(self.settings).text
 
     @property
     def ignored_params(self) -> set[str]:

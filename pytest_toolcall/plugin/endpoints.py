@@ -124,6 +124,12 @@ class Endpoints:
                 self._opened[model] = self._open(model)
             return self._opened[model]
 
+    def redact(self, text: str) -> str:
+        """The text without the keys of the endpoints that were opened."""
+        for endpoint in list(self._opened.values()):
+            text = endpoint.redact(text)
+        return text
+
     def _open(self, model: str) -> Guarded:
         from pytest_toolcall.endpoint.transport.limits import AdaptiveLimit
         from pytest_toolcall.play.guard import Guarded

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 
 from pytest_toolcall.core.cases import PLANS, Case, Kind
-from pytest_toolcall.core.jsontext import dumps
+from pytest_toolcall.core.jsontext import Json, dumps
 from pytest_toolcall.core.plans import Plan, PlannedStep
 from pytest_toolcall.core.verdicts import TrialVerdict
 
@@ -61,6 +62,35 @@ def to_json(record: msgspec.Struct) -> str:
 def case_record_from_json(text: str) -> CaseRecord:
     """The record that `to_json` wrote. Read with the standard library, which lets lone surrogates through."""
     return msgspec.convert(json.loads(text), CaseRecord)
+
+
+def cleaned(record: CaseRecord, clean: Callable[[str], str]) -> CaseRecord:
+    """The record as it may be written down and shown: ``clean`` has seen every text in it but our own labels."""
+    text = to_json(record)
+    if clean(text) == text:
+        return record
+    return msgspec.convert(_cleaned(json.loads(text), clean), CaseRecord)
+
+
+_OUR_WORDS = frozenset({"outcome", "kind", "type", "role", "failure_mode", "failure_modes", "error_kind", "model"})
+"""Members whose values are labels of this package, which a key like ``passed`` must not spoil."""
+
+
+def _cleaned(value: Json, clean: Callable[[str], str], *, ours: bool = True) -> Json:
+    """``ours``: the keys of this object are members of a record, and no model's words."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(item, clean, ours=ours) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if not ours:
+        return {clean(key): _cleaned(item, clean, ours=False) for key, item in value.items()}
+    cleaned = {}
+    for key, item in value.items():
+        theirs = key == "results" or (key == "arguments" and isinstance(item, dict))
+        cleaned[key] = item if key in _OUR_WORDS else _cleaned(item, clean, ours=not theirs)
+    return cleaned
 
 
 def case_record(

@@ -147,6 +147,32 @@ def test_key_reaches_neither_files_nor_terminal(pytester: pytest.Pytester, monke
         assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
 
 
+ANSWERING = """
+suite: said
+version: 1.0.0
+tools: [{name: set_alarm}]
+cases:
+  - {id: right, user: What do I need?, expect: {no_call: true, text: {contains: "{said}"}}}
+  - {id: wrong, user: What do I need?, expect: {no_call: true, text: {contains: never said}}}
+"""
+
+
+@pytest.mark.parametrize("key", ["password", "passed", "outcome", SECRET])
+def test_a_key_that_the_model_says_is_judged_and_then_cut_out(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    pytester.mkdir("cases").joinpath("said.yaml").write_text(ANSWERING.replace("{said}", key))
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    body = f'{{"choices": [{{"message": {{"content": "You need the {key}."}}, "finish_reason": "stop"}}]}}'
+    with server(http("200 OK", body)) as base_url:
+        result = run(pytester, base_url, "-vv", "--junitxml", "junit.xml", "--toolcall-json", "o.json")
+    result.assert_outcomes(passed=1, failed=1)
+    written = [path for path in pytester.path.rglob("*") if path.is_file() and path.suffix != ".yaml"]
+    said = f"You need the {key}"
+    assert said not in result.stdout.str()
+    assert not [path for path in written if said.encode() in path.read_bytes()]
+
+
 def test_model_output_cannot_steer_the_terminal(pytester: pytest.Pytester) -> None:
     one_case(pytester)
     said = "\\u001b]0;owned\\u0007\\u001b[2J\\ud83d done"

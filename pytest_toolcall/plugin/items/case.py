@@ -16,7 +16,7 @@ from pytest_toolcall.plugin.figures import as_text, fields
 from pytest_toolcall.plugin.items.base import ToolcallItem, put_record
 from pytest_toolcall.report.dialogue_lines import dialogue_lines
 from pytest_toolcall.report.terminal import printable, step_report
-from pytest_toolcall.score.record import CaseRecord, case_record, to_json
+from pytest_toolcall.score.record import CaseRecord, case_record, cleaned, to_json
 
 if TYPE_CHECKING:
     from pytest_toolcall.core.cases import Case
@@ -87,7 +87,8 @@ class CaseItem(WithFixtures, ToolcallItem[CaseRecord]):
         overridden = None if self.own_fixtures else (self.funcargs.get("conversation"), self.funcargs.get("mock_tools"))
         verdicts = self.toolcall.plays.verdicts(self, overridden)
         ignored = sorted(self.toolcall.endpoints.endpoint(self.model).ignored_params)
-        return case_record(self.case, verdicts, nodeid=self.nodeid, model=self.model, ignored_params=ignored)
+        record = case_record(self.case, verdicts, nodeid=self.nodeid, model=self.model, ignored_params=ignored)
+        return cleaned(record, self.toolcall.endpoints.redact)
 
     def failure_lines(self, record: CaseRecord) -> Iterator[str]:
         yield f"{self.case.source.path.name}:{self.line}: {printable(self.case.description or self.case.id)}"
