@@ -14,10 +14,10 @@ from msgspec import UNSET
 from pytest_toolcall.casefile.eval_types import AssertEntry, EvalFile, TurnEntry
 from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.mocks import MockReader
-from pytest_toolcall.casefile.native import xfail_of
 from pytest_toolcall.casefile.steps import StepReader
 from pytest_toolcall.casefile.toolbox import file_tools
 from pytest_toolcall.casefile.types import CallSetEntry
+from pytest_toolcall.casefile.xfails import xfail_of
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite
 from pytest_toolcall.core.dialogues import Assertion, Dialogue, Rubric, Turn
 from pytest_toolcall.core.expectations import CallSet, CheckKind
@@ -40,6 +40,8 @@ def read(document: Document, context: ReadContext) -> Found:
     tools, known = file_tools(entry.tools, problems, context.toolboxes)
     reader = _EvalReader(document, entry, problems, context.checks, tools)
     dialogue = reader.dialogue()
+    problems.refuse_params(entry.params, ("params",))
+    xfail = xfail_of(entry.xfail, ("xfail",), problems)
     problems.raise_any()
     if known:
         reader.lint(dialogue)
@@ -54,7 +56,7 @@ def read(document: Document, context: ReadContext) -> Found:
         tools=tuple(tools.values()),
         description=entry.description,
         tags=tuple(dict.fromkeys(entry.tags)),
-        xfail=xfail_of(entry.xfail),
+        xfail=xfail,
         params=entry.params,
         trials=entry.trials,
     )

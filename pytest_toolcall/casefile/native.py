@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.steps import StepReader
 from pytest_toolcall.casefile.toolbox import ToolTable, file_tools, read_tool
-from pytest_toolcall.casefile.types import CaseEntry, StepEntry, SuiteFile, XfailEntry
-from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
+from pytest_toolcall.casefile.types import CaseEntry, StepEntry, SuiteFile
+from pytest_toolcall.casefile.xfails import xfail_of
+from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite
 from pytest_toolcall.core.errors import DocumentError, Problem
 from pytest_toolcall.core.expectations import Step
 from pytest_toolcall.core.messages import Message
@@ -60,6 +61,7 @@ class _FileReader:
         for key in ("suite", "version"):
             self._printable(getattr(self.entry, key), (key,))
         self._labels((self.entry.group, ("group",)), *self._tags(self.entry.tags, ()))
+        self.problems.refuse_params(self.entry.params, ("params",))
         self.suite = Suite(self.entry.suite, self.entry.version)
         self.tools, self.tools_known = file_tools(self.entry.tools, self.problems, self.context.toolboxes)
         self.all_tools = tuple(self.tools.values())
@@ -68,6 +70,7 @@ class _FileReader:
         """One case, or None where it has a problem."""
         keys: KeyPath = ("cases", position)
         self._check_id(written.id, keys)
+        self.problems.refuse_params(written.params, (*keys, "params"))
         tools, tools_known = self._tools(written, keys)
         pass_rate = self.entry.min_pass_rate if written.min_pass_rate is UNSET else written.min_pass_rate
         plan = Steps(self._steps(written, keys, {tool.name: tool for tool in tools}), min_pass_rate=pass_rate)
@@ -86,7 +89,7 @@ class _FileReader:
             category=written.category,
             description=written.description,
             tags=tags,
-            xfail=xfail_of(written.xfail),
+            xfail=xfail_of(written.xfail, (*keys, "xfail"), self.problems),
             params={**self.entry.params, **written.params} if self.entry.params or written.params else {},
             trials=written.trials,
         )
@@ -182,15 +185,3 @@ class _FileReader:
             self.problems.add(keys, "cannot hold line breaks or control characters")
         elif text != text.strip():
             self.problems.add(keys, "cannot begin or end with a blank")
-
-
-def xfail_of(value: bool | str | XfailEntry | list[XfailEntry] | UnsetType) -> tuple[Xfail, ...]:
-    """Known failures in any of their written forms."""
-    if value is UNSET or value is False:
-        return ()
-    if value is True:
-        return (Xfail(),)
-    if isinstance(value, str):
-        return (Xfail(reason=value),)
-    entries = [value] if isinstance(value, XfailEntry) else value
-    return tuple(Xfail(tuple(entry.models), entry.reason, entry.strict) for entry in entries)

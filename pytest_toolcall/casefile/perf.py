@@ -96,6 +96,7 @@ def read(document: Document, context: ReadContext) -> Found:
 
 def _sweep(name: str, value: dict[str, Json], keys: KeyPath, problems: Problems) -> list[Point]:
     entry = shaped(value, SweepEntry, keys, problems)
+    problems.refuse_params(entry.params if entry.params is not UNSET else (), (*keys, "params"))
     lists: list[Dimension] = [key for key in DIMENSIONS if isinstance(getattr(entry, key), list)]
     if len(lists) != 1:
         found = f"{' and '.join(lists)} are" if lists else "none is"

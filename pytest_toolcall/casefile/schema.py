@@ -65,6 +65,9 @@ def case_file_schema() -> dict[str, Any]:
     _value(definitions, "CallEntry", "args")["additionalProperties"] = {"$ref": "#/$defs/Value"}
     _value(definitions, "ToolFunction", "parameters")["$ref"] = "https://json-schema.org/draft/2020-12/schema"
     _value(definitions, "FlatTool", "parameters")["$ref"] = "https://json-schema.org/draft/2020-12/schema"
+    for owner in ("SuiteFile", "ToolboxFile"):
+        shared = "Read by nobody: a place for anchors that the rest of the file shares."
+        definitions[owner]["patternProperties"] = {"^x-": {"description": shared}}
     definitions["Expectation"]["properties"]["text"] = {
         "description": "Checks of the answer's text; only beside no_call.",
         "$ref": "#/$defs/Checks",

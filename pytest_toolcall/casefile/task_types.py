@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from pytest_toolcall.casefile.types import AdditionalEntry, Ratio
+from pytest_toolcall.casefile.types import AdditionalEntry, Ratio, XfailEntry
 from pytest_toolcall.document.entry import Entry, Text
 
 Positive = Annotated[int, Meta(ge=1)]
@@ -105,7 +105,9 @@ class TaskEntry(Entry):
     ] = "any"
     reference: Annotated[str, Meta(description="A right answer text.")] = ""
     tags: Annotated[list[str], Meta(description="Become pytest markers.")] = field(default_factory=list)
-    xfail: Annotated[bool | str | UnsetType, Meta(description="A known failure: true, or why.")] = UNSET
+    xfail: Annotated[bool | str | XfailEntry | list[XfailEntry] | UnsetType, Meta(description="A known failure.")] = (
+        UNSET
+    )
     trials: Annotated[int, Meta(ge=1, description="Independent repetitions.")] = 1
     min_pass_rate: Annotated[Ratio | UnsetType, Meta(description="Share of passed trials, over the file's.")] = UNSET
     additional: Annotated[AdditionalEntry | UnsetType, Meta(description=f"{_ADDITIONAL}; over the file's.")] = UNSET

@@ -12,7 +12,8 @@ from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.mocks import MockReader
 from pytest_toolcall.casefile.task_types import ExpectedEntry, SequenceEntry, TaskEntry, TaskFile
 from pytest_toolcall.casefile.toolbox import ToolTable, file_tools, read_tool
-from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite, Xfail
+from pytest_toolcall.casefile.xfails import xfail_of
+from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite
 from pytest_toolcall.core.expectations import Additional, Check, CheckKind, ExpectedCall
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.messages import Message
@@ -82,7 +83,6 @@ class _TaskReader:
         task = self._task(written, keys, {tool.name: tool for tool in tools}, category, listed_as)
         system = self.entry.system if written.system is UNSET else written.system
         messages = (Message("user", written.prompt),)
-        xfail = written.xfail
         case = Case(
             id=written.id,
             suite=self.suite,
@@ -93,7 +93,7 @@ class _TaskReader:
             category=category,
             description=written.description,
             tags=tuple(dict.fromkeys((*self.entry.tags, *written.tags))),
-            xfail=() if xfail is UNSET or xfail is False else (Xfail(reason="" if xfail is True else xfail),),
+            xfail=xfail_of(written.xfail, (*keys, "xfail"), self.problems),
             params={"tool_choice": "auto"} if tools else {},
             trials=written.trials,
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from pytest_toolcall.core.cases import KeyPath
 from pytest_toolcall.core.errors import DocumentError, Problem
+from pytest_toolcall.core.params import written_by_the_wire
 from pytest_toolcall.document.values import Document, one_line
 
 
@@ -72,6 +73,11 @@ class Problems:
 
     def in_case(self, position: int) -> bool:
         return position in self._faulty_cases
+
+    def refuse_params(self, params: Iterable[str], keys: KeyPath) -> None:
+        """Parameters that the wire format writes by itself."""
+        for name, message in written_by_the_wire(params):
+            self.add((*keys, name), message)
 
     def raise_any(self) -> None:
         if self._found:

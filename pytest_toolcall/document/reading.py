@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_toolcall.core.errors import DocumentError, Problem
+from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.document.json_document import read_json, read_lines
 from pytest_toolcall.document.values import Document
 
@@ -34,14 +36,20 @@ _MARKS = (
     (b"\x00\x00\xfe\xff", "is UTF-32, not UTF-8"),
     (b"\xff\xfe", "is UTF-16, not UTF-8"),
     (b"\xfe\xff", "is UTF-16, not UTF-8"),
-    (b"\xef\xbb\xbf", "starts with a byte order mark; save the file as UTF-8 without one"),
 )
+
+
+_BOM = b"\xef\xbb\xbf"
+"""What some editors write before UTF-8; it says nothing."""
+_SHARED = "x-"
+"""Begins the top-level keys that no format reads: a place for anchors that the rest of the file shares."""
 
 
 def _decode(data: bytes, path: Path) -> str:
     for mark, message in _MARKS:
         if data.startswith(mark):
             raise DocumentError([Problem(path, 1, message)])
+    data = data.removeprefix(_BOM)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -67,7 +75,20 @@ def read_document(path: Path) -> Document:
 
 def parse_document(data: bytes, path: Path) -> Document:
     """Parse a file's content; ``path`` says which language it is in. Raises `DocumentError`."""
-    text = _decode(data, path)
+    document = _parsed(_decode(data, path), path)
+    value = document.value
+    if document.lines and value:
+        return replace(document, value=[_without_shared(value[0]), *value[1:]])
+    return document if document.lines else replace(document, value=_without_shared(value))
+
+
+def _without_shared(value: Json) -> Json:
+    if isinstance(value, dict) and any(key.startswith(_SHARED) for key in value):
+        return {key: inner for key, inner in value.items() if not key.startswith(_SHARED)}
+    return value
+
+
+def _parsed(text: str, path: Path) -> Document:
     suffix = path.suffix.lower()
     with paused_gc():
         if suffix in _LINES_SUFFIXES:

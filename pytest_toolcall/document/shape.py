@@ -33,6 +33,12 @@ _SPOKEN = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "fals
 """Booleans of YAML 1.1, which are strings here."""
 
 
+def truth_of(word: str) -> str:
+    """The boolean that a word stands for, ``true`` or ``false``; empty where it stands for none."""
+    folded = word.strip().lower()
+    return folded if folded in ("true", "false") else _SPOKEN.get(folded, "")
+
+
 def shaped(value: Json, type_: type[T], keys: KeyPath, problems: Problems) -> T:
     """The value as ``type_``. What has a wrong type is reported and replaced by an empty value of the right one, so
     that what is wrong elsewhere is found in the same pass; such places are noted in ``problems``."""

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pytest_toolcall.core.errors import UsageError
 from pytest_toolcall.core.jsontext import Json, JsonTextError, parse_json
+from pytest_toolcall.core.params import written_by_the_wire
 from pytest_toolcall.endpoint.names import ModelName
 from pytest_toolcall.endpoint.settings import (
     DEFAULT_TIMEOUT_S,
@@ -54,6 +55,8 @@ def parse_param(text: str) -> tuple[str, Json]:
     name = name.strip()
     if not equals or not name:
         raise UsageError(f"--toolcall-param {text!r}: write it as NAME=VALUE")
+    for _, message in written_by_the_wire([name]):
+        raise UsageError(f"--toolcall-param {text!r}: {name} {message}")
     try:
         return name, parse_json(value)
     except JsonTextError:
@@ -114,16 +117,13 @@ def resolve(
         address=address,
     )
     merged = {**(entry.params if entry else {}), **(params or {})}
-    streaming = merged.pop("stream", None)
-    if not isinstance(streaming, bool):
-        streaming = entry.stream if entry and entry.stream is not None else stream
     settings = EndpointSettings(
         name=name,
         provider=provider.name,
         model=model,
         base_url=address,
         wire=(entry.wire if entry else None) or wire or provider.wire,
-        stream=streaming,
+        stream=entry.stream if entry and entry.stream is not None else stream,
         params=merged,
         headers=headers,
         api_key=key,

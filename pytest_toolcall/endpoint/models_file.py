@@ -69,6 +69,7 @@ def _entry(name: str, row: ModelRow, wires: Collection[str], problems: Problems)
     wire = (row.wire or "").strip()
     if wire and wire not in wires:
         problems.add((*keys, "wire"), f'there is no wire format "{wire}"{suggestion(wire, wires)}')
+    problems.refuse_params(row.params or (), (*keys, "params"))
     headers = row.headers or {}
     for header, content in headers.items():
         if not (f"{header}{content}".isascii() and f"{header}{content}".isprintable() and header):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
 Prefix = Literal["sim", "replay", "python", "http"]
@@ -42,6 +44,20 @@ class ModelName:
     def after(self, prefix: Prefix) -> str:
         """What stands behind this prefix; the whole name where it has another one or none."""
         return self.rest if self.prefix == prefix else str(self)
+
+
+def fits(pattern: str, name: str, providers: Collection[str] = ()) -> bool:
+    """Whether a glob pattern fits a name: the whole of it or what stands behind its prefix, as a stream or not.
+
+    >>> fits("gpt-3.5*", "openai:gpt-3.5-turbo", ["openai"]), fits("openai:gpt-5", "openai:gpt-5 (stream)", [])
+    (True, True)
+    """
+    names = {name, name.removesuffix(STREAMED)}
+    for one in tuple(names):
+        prefix, colon, rest = one.partition(":")
+        if colon and (prefix in providers or ModelName.read(one).prefix == prefix):
+            names.add(rest)
+    return any(one == pattern or fnmatchcase(one, pattern) for one in names)
 
 
 def is_simulated(name: str) -> bool:

@@ -49,6 +49,7 @@ class Controller:
         self.held_back: list[str] = []
         self._recordings: dict[str, Recording] = {}
         self.selected: int | None = None
+        self._order: dict[str, int] = {}
         self.skipped: set[str] = set()
         self._started = datetime.now(UTC)
         self._clock = time.perf_counter()
@@ -58,12 +59,18 @@ class Controller:
     @pytest.hookimpl
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._clock = self._last = time.perf_counter()
-        self.selected = sum(isinstance(item, ToolcallItem) for item in session.items)
+        items = [item for item in session.items if isinstance(item, ToolcallItem)]
+        self.selected = len(items)
+        files = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
+        # By place in the file: other plugins may have changed the order.
+        items.sort(key=lambda item: (files[item.path], item.location[1] or 0))
+        self._order = {item.nodeid: place for place, item in enumerate(items)}
 
     def collected(self, nodeids: list[str]) -> None:
         """What a worker of xdist has collected; every worker collects the same."""
         self._clock = self._last = time.perf_counter()
         self.selected = sum(is_case_file(nodeid) for nodeid in nodeids)
+        self._order = {nodeid: place for place, nodeid in enumerate(nodeids)}
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -130,7 +137,8 @@ class Controller:
         from pytest_toolcall.report.run_json import SCHEMA, RunReport
         from pytest_toolcall.score.summary import summarise
 
-        records = [record for _, record in sorted(self.of(CaseRecord).items())]
+        found = sorted(self.of(CaseRecord).items(), key=lambda one: (self._order.get(one[0], len(self._order)), one[0]))
+        records = [record for _, record in found]
         models: dict[str, ModelSummary] = {}
         for model in self._endpoints.models:
             mine = [record for record in records if record.model == model]

@@ -163,12 +163,18 @@ class Options:
     file_patterns: tuple[str, ...]
 
 
+def _ini(config: pytest.Config, name: str) -> Any:
+    from pytest_toolcall.plugin.compat.pytest import ini_value
+
+    return ini_value(config, f"toolcall_{name}")
+
+
 def _given(config: pytest.Config, name: str) -> Any:
     """The value of an option: command line, else ini, else None; with the place relative paths start from."""
     value = config.getoption(f"toolcall_{name}")
     if value not in (None, []):
         return value
-    return config.getini(f"toolcall_{name}") or None
+    return _ini(config, name) or None
 
 
 def _path(config: pytest.Config, name: str, default: str = "") -> Path | None:
@@ -176,7 +182,7 @@ def _path(config: pytest.Config, name: str, default: str = "") -> Path | None:
     typed = config.getoption(f"toolcall_{name}")
     if typed:
         return Path(config.invocation_params.dir, typed)
-    written = config.getini(f"toolcall_{name}")
+    written = _ini(config, name)
     if written:
         return Path(config.inipath.parent if config.inipath else config.rootpath, str(written))
     return Path(config.invocation_params.dir, default) if default else None

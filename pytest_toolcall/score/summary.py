@@ -138,8 +138,13 @@ def summarise(records: Sequence[CaseRecord], *, simulated: bool = False) -> Mode
         served_models=dict(sorted(Counter(call.model for call in api_calls if call.model).items())),
         counts=counts(records),
         metrics=metrics(scored),
-        groups=_shares(scored, lambda record: "" if record.plan_type.in_composite else record.group),
-        categories=_categories(scored),
+        groups=_in_order(
+            _shares(scored, lambda record: "" if record.plan_type.in_composite else record.group),
+            (record.group for record in records),
+        ),
+        categories=_in_order(
+            _categories(scored), [*(record.category for record in records), *(record.listed_as for record in records)]
+        ),
         composite=composite(scored),
         failure_modes=dict(Counter(mode for record in scored for mode in record.failure_modes).most_common()),
         temperature_ignored="temperature" in ignored,
@@ -217,6 +222,11 @@ def _shares(scored: Sequence[CaseRecord], key: Callable[[CaseRecord], str]) -> d
         if (name := key(record)) and record.scored_trials:
             tally[name].append(_passed(record))
     return {name: share(clusters) for name, clusters in tally.items()}
+
+
+def _in_order(found: dict[str, Rate], names: Iterable[str]) -> dict[str, Rate]:
+    """In the order of the names, those of errored cases included."""
+    return {name: found[name] for name in dict.fromkeys(names) if name in found}
 
 
 def _categories(scored: Sequence[CaseRecord]) -> dict[str, Rate]:

@@ -236,6 +236,25 @@ FILES = [
         "7: case b: xfail: must be true or false or a string or a mapping or a list, not the number 3",
     ),
     broken(
+        "xfail that is a word for a truth value",
+        HEAD + "".join(f"  - {{id: {word}, user: u, {ANSWER}, xfail: {word}}}\n" for word in ("no", "off", "Yes", "n")),
+        '6: case no: xfail: must be true, false, a mapping or a reason, not the word "no"; write false',
+        '7: case off: xfail: must be true, false, a mapping or a reason, not the word "off"; write false',
+        '8: case Yes: xfail: must be true, false, a mapping or a reason, not the word "Yes"; write true',
+        '9: case n: xfail: must be true, false, a mapping or a reason, not the word "n"; write false',
+    ),
+    broken(
+        "parameters that the wire format writes",
+        "suite: s\nversion: a\nparams: {stream: true}\ncases:\n"
+        f"  - {{id: a, user: u, {ANSWER}, params: {{model: m, input: [], top_p: 1}}}}\n",
+        "3: params.stream: is no request parameter to set, since every request says it already; write stream: in the "
+        "models file, or give --toolcall-stream",
+        "5: case a: params.model: is no request parameter to set, since every request says it already; name it after "
+        "--model, or write model: in the models file",
+        "5: case a: params.input: is no request parameter to set, since every request says it already; write user: or "
+        "messages: of the case",
+    ),
+    broken(
         "several problems in one file and one case",
         HEAD + "  - {id: a, usr: u, expect: {calls: [{name: get, args: {t: {contians: q}}, optional: 1}]}}\n  - 3\n",
         '6: case a: unknown key "usr" in a case; did you mean "user"?',
@@ -275,7 +294,7 @@ FILES = [
     broken("empty file", "", "1: is empty"),
     broken("blank file", "\n \n", "1: is empty"),
     broken("comments only", "# later\n", "1: is empty: only comments"),
-    broken("BOM", b"\xef\xbb\xbfsuite: s", "1: starts with a byte order mark; save the file as UTF-8 without one"),
+    broken("BOM", b"\xef\xbb\xbfx: 1\ny: \xff\n", "2: is not UTF-8: byte 0xff cannot stand here"),
     broken("UTF-16", "suite: s".encode("utf-16"), "1: is UTF-16, not UTF-8"),
     broken("UTF-32", "suite: s".encode("utf-32"), "1: is UTF-32, not UTF-8"),
     broken("Latin-1", b"suite: s\nversion: caf\xe9\n", "2: is not UTF-8: byte 0xe9 cannot stand here"),

@@ -12,6 +12,18 @@ from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocat
 from _pytest.fixtures import TopRequest
 
 
+def ini_value(config: pytest.Config, name: str) -> Any:
+    """An ini option as text or texts. A number or a boolean of a native TOML table (``[tool.pytest]``), which pytest
+    refuses for an option that is a text, is taken as it would be written."""
+    written = getattr(config, "_inicfg", {}).get(name)
+    value = getattr(written, "value", None)
+    if getattr(written, "mode", "") == "toml" and isinstance(value, bool | int | float):
+        option_type = config._parser._inidict[name][1]
+        if option_type == "string":
+            return str(value).lower() if isinstance(value, bool) else str(value)
+    return config.getini(name)
+
+
 @dataclass(frozen=True, slots=True)
 class ItemFixtures:
     """The fixtures that an item may ask for: pytest's ``info``, and the ``names`` of those to set up."""

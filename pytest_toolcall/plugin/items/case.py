@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import msgspec
 import pytest
 
 from pytest_toolcall.core.jsontext import dumps
+from pytest_toolcall.endpoint.names import fits
 from pytest_toolcall.plugin.compat.pytest import ItemFixtures, WithFixtures, fixtures_of
 from pytest_toolcall.plugin.figures import as_text, fields
 from pytest_toolcall.plugin.items.base import ToolcallItem, put_record
@@ -65,7 +65,7 @@ def case_items(file: pytest.Collector, case: Case, session: ToolcallSession) -> 
         item = CaseItem.in_file(file, name=case.id, model=model, line=case.source.line, case=case)
         item.mark("toolcall", case.group, case.category, *case.tags)
         for known in case.xfail:
-            if not known.models or any(fnmatch.fnmatchcase(model, pattern) for pattern in known.models):
+            if not known.models or any(fits(pattern, model, session.extensions.providers) for pattern in known.models):
                 item.add_marker(pytest.mark.xfail(reason=known.reason, strict=known.strict))
         yield item
 
