@@ -14,7 +14,7 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.bfcl import Answer
 from pytest_toolcall.verdict.checks.combining import any_of
 from pytest_toolcall.verdict.checks.equality import eq, one_of
-from pytest_toolcall.verdict.checks.presence import absent
+from pytest_toolcall.verdict.checks.values import absent
 
 _MOST_VALUES = 1024
 """Objects that one argument's lists of allowed values may be multiplied out to; the published files need 128."""

@@ -11,13 +11,13 @@ from types import MappingProxyType
 
 from pytest_toolcall.core.expectations import CheckKind
 from pytest_toolcall.core.jsontext import Json
-from pytest_toolcall.verdict.checks import combining, equality, numbers, presence, results, texts
+from pytest_toolcall.verdict.checks import combining, equality, values
 from pytest_toolcall.verdict.checks.kinds import custom_check
 
 CHECKS: Mapping[str, CheckKind] = MappingProxyType(
     {
         name: kind
-        for module in (equality, texts, presence, numbers, results, combining)
+        for module in (equality, values, combining)
         for kind in vars(module).values()
         if isinstance(kind, CheckKind)
         for name in kind.names
