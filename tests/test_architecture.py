@@ -47,10 +47,51 @@ def test_plugin_module_loads_nothing_heavy() -> None:
     assert not {"httpx2", "yaml", "jsonschema", "msgspec", "regex"} & loaded_by("pytest_toolcall.plugin")
 
 
-def test_public_names_are_sorted_and_all_load() -> None:
-    assert pytest_toolcall.__all__ == sorted(pytest_toolcall.__all__, key=lambda name: (name == name.lower(), name))
+def test_public_names_all_load() -> None:
     for name in pytest_toolcall.__all__:
         assert getattr(pytest_toolcall, name) is not None
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """The names of types in the annotations of a definition; private methods and constructors do not count."""
+    found: set[str] = set()
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("_"):
+            continue
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
+            private = isinstance(node, ast.AnnAssign) and ast.unparse(node.target).startswith("_")
+            found |= set() if private else set(re.findall(r"\w+", ast.unparse(node.annotation)))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
+            found |= set(re.findall(r"\w+", ast.unparse(node.returns)))
+        found |= names_in(node)
+    return found
+
+
+def own_names(path: Path) -> tuple[set[str], dict[str, ast.stmt]]:
+    """The names that a file takes from the package or defines, and its classes and functions."""
+    tree = ast.parse(path.read_text())
+    taken = {
+        name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pytest_toolcall")
+        for name in node.names
+    }
+    defined: dict[str, ast.stmt] = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef)}
+    return taken | defined.keys(), defined
+
+
+@pytest.mark.parametrize("name", [*pytest_toolcall.__all__, "hookspecs", "fixtures"])
+def test_types_in_public_signatures_are_public(name: str) -> None:
+    home = getattr(getattr(pytest_toolcall, name, None), "__module__", f"pytest_toolcall.plugin.{name}")
+    path = PACKAGE.parent / f"{home.replace('.', '/')}.py"
+    if not path.is_file():
+        return
+    known, defined = own_names(path)
+    public = [node for found, node in defined.items() if not found.startswith("_")]
+    wanted = [defined[name]] if name in defined else public if name in ("hookspecs", "fixtures") else []
+    for node in wanted:
+        module = ast.Module([node], [])
+        assert (names_in(module) & known) - {*pytest_toolcall.__all__, name} == set()
 
 
 def test_no_file_imports_itself_in_a_circle() -> None:

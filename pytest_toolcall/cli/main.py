@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from socket import IPPROTO_TCP, TCP_NODELAY
 
-from pytest_toolcall import __version__
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import DocumentError, Problem, ToolcallError, UsageError
+from pytest_toolcall.core.version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

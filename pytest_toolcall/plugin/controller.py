@@ -133,7 +133,7 @@ class Controller:
         return self._report
 
     def _build(self) -> RunReport:
-        from pytest_toolcall import __version__
+        from pytest_toolcall.core.version import __version__
         from pytest_toolcall.report.run_json import SCHEMA, RunReport
         from pytest_toolcall.score.summary import summarise
 

@@ -39,7 +39,7 @@ def toolcall_model(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def mock_tools(request: pytest.FixtureRequest) -> MockTools:
-    """Deterministic tools; see `pytest_toolcall.play.mock_tools.MockTools`."""
+    """Deterministic tools; see `pytest_toolcall.MockTools`."""
     from pytest_toolcall.play.mock_tools import MockTools
     from pytest_toolcall.plugin.session import session_of
 
@@ -55,8 +55,8 @@ def conversation(
 ) -> Conversation | LiveConversation:
     """A conversation with the model under test.
 
-    In a hand-written test: ``say``, ``offer``, ``send`` or ``await asend``; see `LiveConversation`. Under a case item
-    it is the conversation of the case's first trial.
+    In a hand-written test a `LiveConversation`: ``system``, ``offer``, ``send`` or ``await asend``. Under a case item
+    the `Conversation` of the case's first trial.
     """
     item = _case_item(request)
     if item is not None:

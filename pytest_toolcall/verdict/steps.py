@@ -14,12 +14,10 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import CallComparison, StepVerdict
 from pytest_toolcall.verdict.answers import unanswered
 from pytest_toolcall.verdict.arguments import describe, problems_of
-from pytest_toolcall.verdict.bfcl import NAME as BFCL
-from pytest_toolcall.verdict.bfcl import compare_bfcl, judge_bfcl
+from pytest_toolcall.verdict.bfcl import NAME as BFCL, compare_bfcl, judge_bfcl
 from pytest_toolcall.verdict.calls import CallsVerdict, call_findings, judge_calls
 from pytest_toolcall.verdict.failures import step_failure
-from pytest_toolcall.verdict.schema_only import NAME as SCHEMA_ONLY
-from pytest_toolcall.verdict.schema_only import judge_schema_only
+from pytest_toolcall.verdict.schema_only import NAME as SCHEMA_ONLY, judge_schema_only
 
 
 class Judging(NamedTuple):

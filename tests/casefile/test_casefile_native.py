@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pytest_toolcall.casefile.export import export
 from pytest_toolcall.casefile.reader import find_duplicates, load_cases, read_file

@@ -7,8 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from benchmarks.fuzz_reader import SEEDS, WIRES, big_bodies, classify, lines_of, run
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.endpoint.recording.lines import recorded_answer

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.endpoint.received import sse

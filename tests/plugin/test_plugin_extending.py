@@ -14,6 +14,8 @@ from tests.plugin.test_plugin_errors import RIGHT_ALARM, http, server
 
 SAYS_DONE = '{"choices": [{"message": {"role": "assistant", "content": "Done."}, "finish_reason": "stop"}]}'
 
+OUTSIDE = ("-p", "tests.outside")
+
 HAND_WRITTEN = """
     ALARM = {
         "name": "set_alarm",
@@ -54,18 +56,41 @@ def test_hand_written_test_without_a_model_is_skipped(pytester: pytest.Pytester)
     pytester.runpytest().assert_outcomes(skipped=1)
 
 
-def test_project_adds_an_argument_check(pytester: pytest.Pytester) -> None:
-    write_cases(
-        pytester.path, FIVE.replace("args: {minutes: 5}", "args: {minutes: {multiple_of: 5}}, example: {minutes: 5}")
-    )
-    pytester.makeconftest(
-        """
-        def pytest_toolcall_checks(config):
-            return {"multiple_of": lambda spec, value: value % spec == 0}
-        """
-    )
-    pytester.runpytest_subprocess("cases", "--model", "sim:reference").assert_outcomes(passed=5)
-    pytester.runpytest_subprocess("cases", "--model", "sim:wrong-value", "-k", "two").assert_outcomes(failed=1)
+MULTIPLE = FIVE.replace("args: {minutes: 5}", "args: {minutes: {multiple_of: 5}}, example: {minutes: 5}")
+
+
+def test_a_plugin_adds_an_argument_check(pytester: pytest.Pytester) -> None:
+    write_cases(pytester.path, MULTIPLE)
+    pytester.runpytest("cases", "--model", "sim:reference", *OUTSIDE).assert_outcomes(passed=5)
+    result = pytester.runpytest("cases", "--model", "sim:wrong-value", "-k", "two", *OUTSIDE)
+    result.assert_outcomes(failed=1, deselected=4)
+    result.stdout.fnmatch_lines(["*is no multiple of 5*"])
+
+
+def test_a_plugin_adds_a_simulated_model_and_hears_of_the_report(pytester: pytest.Pytester) -> None:
+    write_cases(pytester.path)
+    result = pytester.runpytest("cases", "--model", "sim:shy", "-s", *OUTSIDE)
+    result.assert_outcomes(passed=1, failed=4)
+    result.stdout.fnmatch_lines(["*OUTSIDE {'sim:shy': 1}*"])
+    result = pytester.runpytest("cases", "--model", "sim:shy")
+    result.stderr.fnmatch_lines(["*--model sim:shy: no such simulated model; there are reference, *"])
+
+
+def test_a_plugin_adds_a_provider_and_its_wire_format(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_cases(pytester.path)
+    monkeypatch.setenv("HOUSE_KEY", "k-123456")
+    with server(http("200 OK", '{"call": "set_alarm", "with": {"minutes": 5}}')) as base_url:
+        monkeypatch.setenv("HOUSE_URL", base_url)
+        result = pytester.runpytest("cases", "--model", "house:m1", "-k", "two", *OUTSIDE)
+        result.assert_outcomes(passed=1, deselected=4)
+        named = ("--model", "x", "--toolcall-base-url", base_url, "--toolcall-wire", "house")
+        pytester.runpytest("cases", *named, "-k", "two", *OUTSIDE).assert_outcomes(passed=1, deselected=4)
+        result = pytester.runpytest("cases", *named)
+    result.stderr.fnmatch_lines(["*--toolcall-wire house: must be one of chat, responses, messages"])
+    (recording, _) = sorted(pytester.path.glob("reports/*/recording.jsonl"))
+    assert "k-123456" not in recording.read_text()
 
 
 def test_project_changes_cases_and_hears_of_records_and_the_report(pytester: pytest.Pytester) -> None:
@@ -88,27 +113,12 @@ def test_project_changes_cases_and_hears_of_records_and_the_report(pytester: pyt
     result.stdout.fnmatch_lines(["*RECORD one passed*", "*RECORD five passed*", "*REPORT ?'sim:reference'? 5*"])
 
 
-def test_project_adds_a_provider(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_cases(
-        pytester.path, FIVE[: FIVE.index("  - id: one")] + FIVE[FIVE.index("  - id: two") : FIVE.index("  - id: three")]
-    )
-    monkeypatch.setenv("HOUSE_KEY", "k-123456")
-    with server(http("200 OK", RIGHT_ALARM)) as base_url:
-        pytester.makeconftest(
-            f"""
-            def pytest_toolcall_providers(config):
-                return {{"house": {{"base_url": {base_url!r}, "key": "HOUSE_KEY"}}}}
-            """
-        )
-        pytester.runpytest("cases", "--model", "house:m1").assert_outcomes(passed=1)
-
-
 def test_project_overrides_mock_tools_under_its_cases(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path)
     pytester.makeconftest(
         """
         import pytest
-        from pytest_toolcall.play.mock_tools import MockTools
+        from pytest_toolcall import MockTools
 
         @pytest.fixture
         def mock_tools():
@@ -122,12 +132,11 @@ def test_project_overrides_mock_tools_under_its_cases(pytester: pytest.Pytester)
 
 def test_a_plugin_adds_a_format(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path, "questions:\n  - How are you?\n  - Who are you?\n", "questions.yaml")
-    plugin = ("-p", "tests.outside_plugin")
-    result = pytester.runpytest("cases", "--model", "sim:reference", "-v", *plugin)
+    result = pytester.runpytest("cases", "--model", "sim:reference", "-v", *OUTSIDE)
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["cases/questions.yaml::q0?sim:reference? PASSED*"])
     write_cases(pytester.path, "questions:\n  - How are you?\n  -\n", "questions.yaml")
-    result = pytester.runpytest("cases", "--model", "sim:reference", *plugin)
+    result = pytester.runpytest("cases", "--model", "sim:reference", *OUTSIDE)
     result.stdout.fnmatch_lines(["cases/questions.yaml:3: a question is empty"])
     result = pytester.runpytest("cases/questions.yaml", "--model", "sim:reference")
     result.stdout.fnmatch_lines(["*questions.yaml:1: is in no case format; *"])

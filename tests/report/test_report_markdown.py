@@ -6,8 +6,7 @@ import html
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from pytest_toolcall.report.markdown import fenced, inline, render_page, table

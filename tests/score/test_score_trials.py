@@ -6,8 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_toolcall.core.dialogues import Line
 from pytest_toolcall.core.plans import PlannedStep

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_toolcall.casefile.bfcl import json_schema
 from pytest_toolcall.core.expectations import Rules, Step

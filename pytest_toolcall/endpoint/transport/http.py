@@ -14,9 +14,9 @@ from time import perf_counter
 
 import httpx2
 
-from pytest_toolcall import __version__
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.jsontext import Json, dumps
+from pytest_toolcall.core.version import __version__
 from pytest_toolcall.endpoint.received.answer import Attempt, RawAnswer
 from pytest_toolcall.endpoint.received.envelope import decode_text, parse_envelope
 from pytest_toolcall.endpoint.received.faults import Redactor, Transient, clean
