@@ -22,6 +22,7 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems, suggestion
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
+from pytest_toolcall.verdict.mock_lint import lint_mocks
 from pytest_toolcall.verdict.task_lint import lint_task, lint_twins
 
 _CATEGORIES: tuple[Category, ...] = ("single_tool", "multi_tool", "schema_compliance", "error_recovery", "ambiguous")
@@ -61,6 +62,11 @@ def read(document: Document, context: ReadContext) -> Found:
     ]
     said += lint_twins(read_tasks)
     warnings = [problems.problem(case.source.keys, f"task {case.id}: {reason}") for case, reason in said]
+    warnings += [
+        problems.problem((*case.source.keys, *keys), f"task {case.id}: {reason}")
+        for case, task in read_tasks
+        for keys, reason in lint_mocks(task, case.tools)
+    ]
     return [case for case, _ in read_tasks], warnings
 
 
@@ -125,6 +131,11 @@ class _TaskReader:
         if expected_turns < 1:
             self._doubt(written, f"expected_turns is {expected_turns}; one turn a step is expected instead")
             expected_turns = turns
+        strategy = self._strategy(written, listed_as) if category == "ambiguous" else ""
+        unnamed = strategy == "assumption" or written.expected is UNSET
+        if strategy not in ("", "no_tool") and expected is None and not sequence and unnamed:
+            reason = "expects no call by name, so that any call passes whose values stand in the prompt"
+            self._doubt(written, f"{reason}; write expected, or strategy: no_tool")
         if written.expected is UNSET and not sequence and category != "ambiguous":
             self._doubt(written, "has neither expected nor expected_sequence, so that only making no call is right")
         for name in written.mocks if written.mocks is not UNSET else ():
@@ -147,7 +158,7 @@ class _TaskReader:
             turn_limit=max(expected_turns + 2, 5) if written.turn_limit is UNSET else written.turn_limit,
             order=written.order,
             completeness=self._completeness(written),
-            strategy=self._strategy(written, listed_as) if category == "ambiguous" else "",
+            strategy=strategy,
             refusable=category == "schema_compliance" and written.scoring.get("strict_compliance") is False,
             mocks=mocks,
             benchmark_mocks=benchmark,

@@ -14,6 +14,8 @@ from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.checks.compile import compile_argument
 
 Function: TypeAlias = Callable[..., Json]
+WENT_WELL: Mapping[str, Json] = {"status": "ok"}
+"""The result of a right call that no rule covers."""
 
 
 @dataclass(slots=True)
@@ -29,6 +31,9 @@ class _Counted:
 class MockTools:
     """Answers calls by rules; the first rule whose ``when`` holds and that is not used up wins.
 
+    ``expected`` says of a call that no rule covers, and of those before it, whether it is a right one: it is then
+    answered by a result that says no more than that it went well.
+
     ``calls`` is what was called, in order. An error is a result of the form ``{"error": …}``, which goes back to the
     model like any other; so does the answer to a call that no rule covers, which says just that. ``checks`` are the
     argument checks that ``on`` knows (default: the built-in ones).
@@ -36,6 +41,7 @@ class MockTools:
 
     calls: list[MockedCall] = field(default_factory=list)
     checks: Mapping[str, CheckKind] | None = None
+    expected: Callable[[MockedCall, Sequence[MockedCall]], bool] | None = None
     _rules: dict[str, list[_Counted]] = field(default_factory=dict)
 
     @classmethod
@@ -103,6 +109,9 @@ class MockTools:
             if rule.raw is not None:
                 return MockedCall(name, given, rule.raw, bool(rule.recovery), rule.recovery)
             return MockedCall(name, given, _computed(counted.function, given) if counted.function else rule.result)
+        plain = MockedCall(name, given, dict(WENT_WELL), matched=False)
+        if self.expected is not None and self.expected(plain, self.calls):
+            return plain
         if name not in self._rules:
             message = f"no tool named {name} is available here"
         else:

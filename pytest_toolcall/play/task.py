@@ -15,11 +15,19 @@ from pytest_toolcall.play.mock_tools import MockTools
 from pytest_toolcall.play.trial import Trial
 from pytest_toolcall.verdict.answers import unanswered
 from pytest_toolcall.verdict.calls import call_findings
+from pytest_toolcall.verdict.orchestration import is_expected
 from pytest_toolcall.verdict.tasks import TaskVerdict, judge_task
 
 
 def task_tools(case: Case, task: Task) -> MockTools:
-    """The task's own rules; behind them the built-in tools of the benchmark, in files that bring no mocks."""
+    """The task's own rules; behind them the built-in tools of the benchmark, in files that bring no mocks. A right call
+    is never answered by an error that nobody injected."""
+    tools = _ruled(case, task)
+    tools.expected = lambda call, earlier: is_expected(task, call, case.tools, earlier)
+    return tools
+
+
+def _ruled(case: Case, task: Task) -> MockTools:
     if not task.benchmark_mocks:
         return with_calculator(case.tools, task.mocks)
     known = stand_ins(task)

@@ -104,6 +104,23 @@ def _literal_problem(expected: ExpectedCall, call: MockedCall, tools: dict[str, 
     return ""
 
 
+def is_expected(task: Task, call: MockedCall, tools: Sequence[Tool], earlier: Sequence[MockedCall]) -> bool:
+    """The call is one that the task expects: its values are right, those of earlier results included."""
+    by_name = {tool.name: tool for tool in tools}
+    known = [Result(one.name, one.result) for one in earlier]
+    steps = task.needed if task.sequence else [SequenceStep(1, expected) for expected in task.expected_calls]
+    return any(
+        step.call.name == call.name
+        and not _literal_problem(step.call, call, by_name)
+        and not any(
+            problems_of((check,), looked_at)
+            for name, checks in step.call.args.items()
+            for check, looked_at in flowing_checks(checks, name in call.arguments, call.arguments.get(name), known)
+        )
+        for step in steps
+    )
+
+
 def same_expression(checks: Sequence[Check], given: Json) -> bool:
     """An arithmetic expression may be written in other ways: the same value counts as the same expression."""
     from pytest_toolcall.verdict.arithmetic import NotArithmetic, evaluate

@@ -103,6 +103,13 @@ def test_error_in_the_middle_is_errored_and_keeps_what_came_before(pytester: pyt
     assert [step["outcome"] for step in case["trials"][0]["steps"]] == ["call", "errored"]
 
 
+def test_a_right_call_without_a_mock_passes_and_its_line_is_told(pytester: pytest.Pytester) -> None:
+    (pytester.mkdir("cases") / "shop.yaml").write_text(CHAIN.replace("      total: [{result: {sum: 14133}}]\n", ""))
+    result = pytester.runpytest("cases", "--model", "sim:reference")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*shop.yaml:13*chain*total has no mock*"])
+
+
 def test_doubts_about_a_task_are_told_once_and_stop_nothing(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path, CHAIN.replace("expected_turns: 2", "expected_turns: 1"))
     result = pytester.runpytest("cases", "--model", "sim:reference")
