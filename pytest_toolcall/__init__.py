@@ -42,12 +42,14 @@ if TYPE_CHECKING:
         UsageError as UsageError,
     )
     from pytest_toolcall.core.expectations import (
+        Additional as Additional,
         Argument as Argument,
         CallSet as CallSet,
         Check as Check,
         CheckKind as CheckKind,
         DeclaredArgument as DeclaredArgument,
         ExpectedCall as ExpectedCall,
+        Inner as Inner,
         Rules as Rules,
         Step as Step,
     )
@@ -115,7 +117,7 @@ _HOMES = {
     "core.dialogues": "Assertion AssertionFinding AssertionType Criterion CriterionFinding Dialogue Line Rubric "
     "RubricFinding Turn",
     "core.errors": "DocumentError EndpointError JudgeFailed Problem ToolcallError UsageError",
-    "core.expectations": "Argument CallSet Check CheckKind DeclaredArgument ExpectedCall Rules Step",
+    "core.expectations": "Additional Argument CallSet Check CheckKind DeclaredArgument ExpectedCall Inner Rules Step",
     "core.jsontext": "Json",
     "core.messages": "Message Role",
     "core.mocks": "MockRule MockedCall Recovery",

@@ -206,4 +206,4 @@ def test_thousands_of_questions_are_read_in_a_moment(tmp_path: Path) -> None:
     path = write(tmp_path, "live_multiple", map(question, names), [answer(name, BOIL) for name in names])
     started = time.perf_counter()
     assert len(read_file(path).cases) == 3000
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 30  # quadratic reading would take minutes
