@@ -8,7 +8,16 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from pytest_toolcall.casefile.task_types import MockEntry, Positive
-from pytest_toolcall.casefile.types import AdditionalEntry, CallEntry, CallSetEntry, Ratio, XfailEntry
+from pytest_toolcall.casefile.types import (
+    MATCH,
+    AdditionalEntry,
+    CallEntry,
+    CallSetEntry,
+    MatchEntry,
+    Patterns,
+    Ratio,
+    XfailEntry,
+)
 from pytest_toolcall.document.entry import Entry, Text
 
 
@@ -37,6 +46,7 @@ class AssertEntry(Entry):
     alternatives: Annotated[
         list[CallSetEntry], Meta(description="Other sets of calls that are just as right, beside calls.")
     ] = field(default_factory=list)
+    match: Annotated[MatchEntry | UnsetType, Meta(description=f"{MATCH}; unordered where left out.")] = UNSET
 
 
 class TurnEntry(Entry):
@@ -48,6 +58,7 @@ class TurnEntry(Entry):
         name="assert", default_factory=list
     )
     reference: Annotated[str, Meta(description="A right answer text.")] = ""
+    forbid: Patterns = field(default_factory=list)
 
 
 class ScoringEntry(Entry):
@@ -84,3 +95,4 @@ class EvalFile(Entry):
     additional: Annotated[
         AdditionalEntry, Meta(description="Arguments that an expected call does not name: declared, false or true.")
     ] = "declared"
+    forbid: Patterns = field(default_factory=list)

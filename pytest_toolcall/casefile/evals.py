@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from pytest_toolcall.casefile.eval_types import AssertEntry, EvalFile, TurnEntry
+from pytest_toolcall.casefile.forbid import idle_forbids
 from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.mocks import MockReader
 from pytest_toolcall.casefile.steps import StepReader
@@ -20,13 +21,15 @@ from pytest_toolcall.casefile.types import CallSetEntry
 from pytest_toolcall.casefile.xfails import xfail_of
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite
 from pytest_toolcall.core.dialogues import Assertion, Dialogue, Rubric, Turn
-from pytest_toolcall.core.expectations import CallSet, CheckKind
+from pytest_toolcall.core.errors import Problem
+from pytest_toolcall.core.expectations import CallSet, CheckKind, Match
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
 from pytest_toolcall.document.shape import shaped
 from pytest_toolcall.document.values import Document
 from pytest_toolcall.verdict.ecma import javascript_pattern
+from pytest_toolcall.verdict.forbidden import forbidden_by
 from pytest_toolcall.verdict.patterns import PatternError
 from pytest_toolcall.verdict.rubric import RubricError, read_rubric
 
@@ -46,6 +49,7 @@ def read(document: Document, context: ReadContext) -> Found:
     if known:
         reader.lint(dialogue)
         problems.raise_any()
+    warnings = list(reader.idle_forbids(dialogue)) if known else []
     messages = (Message("system", entry.system),) if entry.system else ()
     case = Case(
         id=entry.name,
@@ -60,7 +64,7 @@ def read(document: Document, context: ReadContext) -> Found:
         params=entry.params,
         trials=entry.trials,
     )
-    return [case], ()
+    return [case], warnings
 
 
 def suite_of(path: Path) -> Suite:
@@ -107,8 +111,10 @@ class _EvalReader:
             self.problems.add_missing((), "holds no turns", "turns")
         rubric = None if entry.rubric is UNSET else self._rubric(entry.rubric)
         weighed = any(assertion.weight > 0 for turn in turns for assertion in turn.assertions)
-        if entry.rubric is UNSET and not weighed and not self.problems:
-            self.problems.add((), "grades nothing: no turn asserts anything of any weight, and there is no rubric")
+        forbids = bool(entry.forbid) or any(turn.forbid for turn in turns)
+        if entry.rubric is UNSET and not weighed and not forbids and not self.problems:
+            message = "grades nothing: no turn asserts or forbids anything of any weight, and there is no rubric"
+            self.problems.add((), message)
         mocks = MockReader(self.problems, self.checks, self.tools).rules(entry.mocks, ("mocks",))
         return Dialogue(
             turns=turns,
@@ -117,13 +123,14 @@ class _EvalReader:
             min_pass_rate=entry.scoring.min_pass_rate,
             timeout_s=entry.timeout,
             mocks=mocks,
+            forbid=tuple(entry.forbid),
         )
 
     def _turn(self, written: TurnEntry, keys: KeyPath) -> Turn:
         assertions = tuple(
             self._assertion(entry, (*keys, "assert", number)) for number, entry in enumerate(written.asserts)
         )
-        return Turn(written.content, assertions, written.reference)
+        return Turn(written.content, assertions, written.reference, tuple(written.forbid))
 
     def _assertion(self, written: AssertEntry, keys: KeyPath) -> Assertion:
         value = "" if written.value is UNSET else written.value
@@ -136,6 +143,8 @@ class _EvalReader:
             self.problems.add((*keys, "value"), f"an assertion of type {written.type} takes no value")
         if (written.type == "calls") != (written.calls is not UNSET):
             self.problems.add_missing(keys, "type calls goes with a list of calls, and nothing else does", "calls")
+        if written.match is not UNSET and written.type != "calls":
+            self.problems.add((*keys, "match"), "only an assertion of type calls has a match")
         if written.alternatives and written.type != "calls":
             self.problems.add((*keys, "alternatives"), "only an assertion of type calls has alternatives")
         insensitive = written.options.case_insensitive
@@ -153,8 +162,10 @@ class _EvalReader:
         reader = StepReader(self.problems, self.tools, self.checks, self.entry.additional)
         sets = [CallSetEntry(calls=written.calls), *written.alternatives]
         places = [keys, *((*keys, "alternatives", number) for number in range(len(written.alternatives)))]
+        match: Match = "unordered" if written.match is UNSET else written.match
         return tuple(
-            reader.call_set(entry.calls, UNSET, place, place) for entry, place in zip(sets, places, strict=True)
+            reader.call_set(entry.calls, UNSET, place, place, match if entry.match is UNSET else entry.match)
+            for entry, place in zip(sets, places, strict=True)
         )
 
     def _rubric(self, name: str) -> Rubric | None:
@@ -171,6 +182,13 @@ class _EvalReader:
             self.problems.add(("rubric",), f"cannot read {name!r}: {error}")
         return None
 
+    def idle_forbids(self, dialogue: Dialogue) -> Iterator[Problem]:
+        """A warning for each pattern that no tool of the eval fits."""
+        tools = tuple(self.tools.values())
+        yield from idle_forbids(dialogue.forbid, tools, ("forbid",), self.problems)
+        for number, turn in enumerate(dialogue.turns):
+            yield from idle_forbids(turn.forbid, tools, ("turns", number, "forbid"), self.problems)
+
     def lint(self, dialogue: Dialogue) -> None:
         """Calls to tools that the eval does not offer, and mocks of such tools."""
         for name in dialogue.mocks:
@@ -180,6 +198,10 @@ class _EvalReader:
             for place, assertion in enumerate(turn.assertions):
                 for option in assertion.calls:
                     for call in option.calls:
+                        pattern = forbidden_by(call.name, (*dialogue.forbid, *turn.forbid))
+                        if pattern:
+                            here: KeyPath = ("turns", number, "assert", place, "calls")
+                            self.problems.add(here, f"expects a call to {call.name}, and forbid has {pattern}")
                         if call.name not in self.tools:
                             keys: KeyPath = ("turns", number, "assert", place, "calls")
                             self.problems.add(keys, f"expects a call to {call.name}, which the eval does not offer")

@@ -8,7 +8,7 @@ from functools import singledispatch
 
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import UsageError
-from pytest_toolcall.core.expectations import Additional, CallSet, Check, ExpectedCall, Step
+from pytest_toolcall.core.expectations import Additional, CallSet, Check, ExpectedCall, Match, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.plans import Plan
 from pytest_toolcall.core.steps import Steps
@@ -126,18 +126,19 @@ def _(plan: Steps, case: str, additional: Additional) -> dict[str, Json]:
         raise UsageError(f"case {case} is judged by rules of its own format, which the native one cannot say")
     steps = [_step(step, additional) for step in plan.steps]
     rate: dict[str, Json] = {"min_pass_rate": plan.min_pass_rate} if plan.min_pass_rate != 1 else {}
-    return {**(steps[0] if len(steps) == 1 else {"steps": steps}), **rate}
+    forbid: dict[str, Json] = {"forbid": list(plan.forbid)} if plan.forbid else {}
+    return {**(steps[0] if len(steps) == 1 else {"steps": steps}), **rate, **forbid}
 
 
 def _step(step: Step, additional: Additional) -> dict[str, Json]:
     written: dict[str, Json] = {}
     if step.alternatives:
         first, *others = step.alternatives
-        expect = _call_set(first, additional)
+        expect = _call_set(first, additional, "unordered")
         if "results" in expect:
             written["results"] = expect.pop("results")
         if others:
-            expect["alternatives"] = [_call_set(option, additional) for option in others]
+            expect["alternatives"] = [_call_set(option, additional, first.match) for option in others]
     else:
         expect = {"no_call": True}
         if step.text:
@@ -147,8 +148,10 @@ def _step(step: Step, additional: Additional) -> dict[str, Json]:
     return {"expect": expect, **written}
 
 
-def _call_set(option: CallSet, additional: Additional) -> dict[str, Json]:
+def _call_set(option: CallSet, additional: Additional, match: Match) -> dict[str, Json]:
     written: dict[str, Json] = {"calls": [_call(call, additional) for call in option.calls]}
+    if option.match != match:  # an alternative has the match of the first set where it gives none
+        written["match"] = option.match
     if option.results:
         written["results"] = list(option.results)
     return written

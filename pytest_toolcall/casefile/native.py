@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec import UNSET
 
+from pytest_toolcall.casefile.forbid import idle_forbids
 from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.steps import StepReader
 from pytest_toolcall.casefile.toolbox import ToolTable, file_tools, read_tool
@@ -40,7 +41,7 @@ def read(document: Document, context: ReadContext) -> Found:
     if not cases:
         problems.add_missing((), "holds no cases", "cases")
     problems.raise_any()
-    return [case for case in cases if case is not None], ()
+    return [case for case in cases if case is not None], reader.warnings
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class _FileReader:
     all_tools: tuple[Tool, ...] = field(init=False)
     tools_known: bool = field(init=False)
     first_places: dict[str, KeyPath] = field(init=False, default_factory=dict)
+    warnings: list[Problem] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         for key in ("suite", "version"):
@@ -73,7 +75,8 @@ class _FileReader:
         self.problems.refuse_params(written.params, (*keys, "params"))
         tools, tools_known = self._tools(written, keys)
         pass_rate = self.entry.min_pass_rate if written.min_pass_rate is UNSET else written.min_pass_rate
-        plan = Steps(self._steps(written, keys, {tool.name: tool for tool in tools}), min_pass_rate=pass_rate)
+        steps = self._steps(written, keys, {tool.name: tool for tool in tools})
+        plan = Steps(steps, min_pass_rate=pass_rate, forbid=tuple(written.forbid))
         messages = self._messages(written, keys)
         tags = tuple(dict.fromkeys((*self.entry.tags, *written.tags)))
         group = self.entry.group if written.group is UNSET else written.group
@@ -94,7 +97,8 @@ class _FileReader:
             trials=written.trials,
         )
         if tools_known and not self.problems.in_case(position):
-            self._lint(plan.steps, tools, written, keys)
+            self._lint(plan, tools, written, keys)
+            self.warnings += idle_forbids(plan.forbid, tools, (*keys, "forbid"), self.problems)
         return None if self.problems.in_case(position) else case
 
     def _check_id(self, written: str, keys: KeyPath) -> None:
@@ -164,8 +168,8 @@ class _FileReader:
                 self.problems.add((*keys, key), "stands beside steps; move it into a step")
         return reader.chain(written.steps, (*keys, "steps"))
 
-    def _lint(self, steps: Sequence[Step], tools: Sequence[Tool], written: CaseEntry, keys: KeyPath) -> None:
-        for way, message in lint_steps(steps, tools):
+    def _lint(self, plan: Steps, tools: Sequence[Tool], written: CaseEntry, keys: KeyPath) -> None:
+        for way, message in lint_steps(plan.steps, tools, plan.forbid):
             if way[:1] == ("tools",):
                 continue  # said once, where the tool is written
             # Lint sees a case of one step as its short form; the file may have it as a list of one.

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from pytest_toolcall.casefile.types import CallEntry, Expectation, StepEntry
 from pytest_toolcall.core.cases import KeyPath
-from pytest_toolcall.core.expectations import Additional, CallSet, Check, CheckKind, ExpectedCall, Step
+from pytest_toolcall.core.expectations import Additional, CallSet, Check, CheckKind, ExpectedCall, Match, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.document.problems import Problems
@@ -53,9 +53,16 @@ class StepReader:
         self._one_kind(entry, keys)
         if expect.calls is UNSET:
             return Step((), self._text(expect, here), entry.reference)
-        first = self.call_set(expect.calls, entry.results, here, (*keys, "results"))
+        match: Match = "unordered" if expect.match is UNSET else expect.match
+        first = self.call_set(expect.calls, entry.results, here, (*keys, "results"), match)
         others = (
-            self.call_set(other.calls, other.results, inside, (*inside, "results"))
+            self.call_set(
+                other.calls,
+                other.results,
+                inside,
+                (*inside, "results"),
+                match if other.match is UNSET else other.match,
+            )
             for position, other in enumerate(expect.alternatives)
             for inside in [(*here, "alternatives", position)]
         )
@@ -76,13 +83,20 @@ class StepReader:
             if entry.reference:
                 problems.add((*keys, "reference"), "is an answer's text, beside no_call; beside a call write example")
         else:
+            if expect.match is not UNSET:
+                problems.add((*here, "match"), "is about calls, and no_call has none")
             if expect.alternatives:
                 problems.add((*here, "alternatives"), "are sets of calls, and no_call has none")
             if entry.results is not UNSET:
                 problems.add((*keys, "results"), "answer calls, and no_call has none")
 
     def call_set(
-        self, calls: Sequence[CallEntry], results: list[Json] | UnsetType, keys: KeyPath, results_keys: KeyPath
+        self,
+        calls: Sequence[CallEntry],
+        results: list[Json] | UnsetType,
+        keys: KeyPath,
+        results_keys: KeyPath,
+        match: Match = "unordered",
     ) -> CallSet:
         """One acceptable set of calls, and the scripted results where there are any."""
         here = (*keys, "calls")
@@ -94,7 +108,7 @@ class StepReader:
                 results_keys, f"{len(results)} results for {len(calls)} calls; give one for each, in the same order"
             )
         expected = tuple(self._call(call, (*here, position)) for position, call in enumerate(calls))
-        return CallSet(expected, () if results is UNSET else tuple(results))
+        return CallSet(expected, () if results is UNSET else tuple(results), match)
 
     def _call(self, entry: CallEntry, keys: KeyPath) -> ExpectedCall:
         tool = self.tools.get(entry.name)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from pytest_toolcall.casefile.types import AdditionalEntry, Ratio, XfailEntry
+from pytest_toolcall.casefile.types import MATCH, AdditionalEntry, MatchEntry, Patterns, Ratio, XfailEntry
 from pytest_toolcall.document.entry import Entry, Text
 
 Positive = Annotated[int, Meta(ge=1)]
@@ -100,9 +100,13 @@ class TaskEntry(Entry):
         Positive | UnsetType, Meta(description="Most responses; max(expected_turns + 2, 5) where left out.")
     ] = UNSET
     order: Annotated[
-        Literal["any", "strict"],
+        Literal["any", "strict"] | UnsetType,
         Meta(description="any: only what a step uses must come before it; strict: as written."),
-    ] = "any"
+    ] = UNSET
+    match: Annotated[
+        MatchEntry | UnsetType, Meta(description=f"{MATCH}, beside expected_sequence and in place of order.")
+    ] = UNSET
+    forbid: Patterns = field(default_factory=list)
     reference: Annotated[str, Meta(description="A right answer text.")] = ""
     tags: Annotated[list[str], Meta(description="Become pytest markers.")] = field(default_factory=list)
     xfail: Annotated[bool | str | XfailEntry | list[XfailEntry] | UnsetType, Meta(description="A known failure.")] = (

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from msgspec import UNSET
 
 from pytest_toolcall.casefile.benchmark_tasks import flows, repeated_at_once, result_rules, without_nulls
+from pytest_toolcall.casefile.forbid import idle_forbids
 from pytest_toolcall.casefile.formats import Found, ReadContext
 from pytest_toolcall.casefile.mocks import MockReader
 from pytest_toolcall.casefile.task_types import ExpectedEntry, SequenceEntry, TaskEntry, TaskFile
 from pytest_toolcall.casefile.toolbox import ToolTable, file_tools, read_tool
 from pytest_toolcall.casefile.xfails import xfail_of
 from pytest_toolcall.core.cases import Case, KeyPath, Source, Suite
-from pytest_toolcall.core.expectations import Additional, Check, CheckKind, ExpectedCall
+from pytest_toolcall.core.expectations import Additional, Check, CheckKind, ExpectedCall, Match
 from pytest_toolcall.core.jsontext import brief
 from pytest_toolcall.core.messages import Message
 from pytest_toolcall.core.tasks import Category, SequenceStep, Strategy, Task
@@ -67,6 +68,8 @@ def read(document: Document, context: ReadContext) -> Found:
         for case, task in read_tasks
         for keys, reason in lint_mocks(task, case.tools)
     ]
+    for case, task in read_tasks:
+        warnings += idle_forbids(task.forbid, case.tools, (*case.source.keys, "forbid"), problems)
     return [case for case, _ in read_tasks], warnings
 
 
@@ -156,7 +159,7 @@ class _TaskReader:
             flows=flows(written.expected_intermediate_values),
             expected_turns=expected_turns,
             turn_limit=max(expected_turns + 2, 5) if written.turn_limit is UNSET else written.turn_limit,
-            order=written.order,
+            match=self._match(written, keys),
             completeness=self._completeness(written),
             strategy=strategy,
             refusable=category == "schema_compliance" and written.scoring.get("strict_compliance") is False,
@@ -165,8 +168,19 @@ class _TaskReader:
             weights=dict(self.entry.weights),
             reference=written.reference,
             additional=self._additional(written),
+            forbid=tuple(written.forbid),
             min_pass_rate=self.entry.min_pass_rate if written.min_pass_rate is UNSET else written.min_pass_rate,
         )
+
+    def _match(self, written: TaskEntry, keys: KeyPath) -> Match:
+        """``match``, or what ``order`` says of it."""
+        if written.match is UNSET:
+            return "strict" if written.order == "strict" else "unordered"
+        if written.order is not UNSET:
+            self.problems.add((*keys, "order"), "order and match both say how the calls match; keep match")
+        if not written.expected_sequence:
+            self.problems.add((*keys, "match"), "is about expected_sequence, which is not given")
+        return written.match
 
     def _doubt(self, written: TaskEntry, reason: str) -> None:
         self.doubts.setdefault(written.id, []).append(reason)

@@ -54,6 +54,14 @@ class ToolboxFile(Entry):
     schema: Annotated[str, Meta(description="JSON Schema for the editor.")] = field(name="$schema", default="")
 
 
+MatchEntry = Literal["strict", "unordered", "superset", "subset"]
+MATCH = "Made are these calls in order (strict), in any order (unordered), with others (superset), or some (subset)"
+Patterns = Annotated[
+    list[Annotated[str, Meta(min_length=1)]],
+    Meta(description="Glob patterns of tool names that no response may call, whatever else it does."),
+]
+
+
 class CallEntry(Entry):
     """One tool call that is expected."""
 
@@ -79,15 +87,15 @@ class CallSetEntry(Entry):
     results: Annotated[
         list[Any] | UnsetType, Meta(description="Scripted results, by position of the call that they answer.")
     ] = UNSET
+    match: Annotated[MatchEntry | UnsetType, Meta(description=f"{MATCH}; that beside calls where left out.")] = UNSET
 
 
 class Expectation(Entry):
     """What one response of the model must be: calls, or an answer without a call."""
 
     noun: ClassVar[str] = "expect"
-    calls: Annotated[
-        list[CallEntry] | UnsetType, Meta(description="The calls that one response must make, in any order.")
-    ] = UNSET
+    calls: Annotated[list[CallEntry] | UnsetType, Meta(description="The calls that one response must make.")] = UNSET
+    match: Annotated[MatchEntry | UnsetType, Meta(description=f"{MATCH}; unordered where left out.")] = UNSET
     alternatives: Annotated[
         list[CallSetEntry], Meta(description="Other sets of calls that are just as right, beside calls.")
     ] = field(default_factory=list)
@@ -170,6 +178,7 @@ class CaseEntry(Entry):
     trials: Annotated[int, Meta(ge=1, description="Independent repetitions.")] = 1
     min_pass_rate: Annotated[Ratio | UnsetType, Meta(description="Share of passed trials, over the file's.")] = UNSET
     additional: Annotated[AdditionalEntry | UnsetType, Meta(description=f"{_ADDITIONAL}; over the file's.")] = UNSET
+    forbid: Patterns = field(default_factory=list)
 
 
 class SuiteFile(Entry):

@@ -10,7 +10,7 @@ from pytest_toolcall.core.expectations import CallSet, ExpectedCall
 from pytest_toolcall.core.mocks import MockRule
 from pytest_toolcall.core.plans import Plan
 
-AssertionType = Literal["contains", "regex", "llm-rubric", "calls", "no_call"]
+AssertionType = Literal["contains", "regex", "llm-rubric", "calls", "no_call", "forbid"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,13 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One user message; without assertions it is sent and not graded. ``reference`` is a right answer text."""
+    """One user message; without assertions it is sent and not graded. ``reference`` is a right answer text, ``forbid``
+    are glob patterns of tool names that its responses may not call, beside those of the whole dialogue."""
 
     content: str
     assertions: tuple[Assertion, ...] = ()
     reference: str = ""
+    forbid: tuple[str, ...] = ()
 
     @property
     def calls(self) -> tuple[ExpectedCall, ...]:
@@ -86,6 +88,10 @@ class Dialogue(Plan):
     def expected_calls(self) -> tuple[ExpectedCall, ...]:
         return tuple(call for turn in self.turns for call in turn.calls)
 
+    def forbidden_in(self, said: int) -> tuple[str, ...]:
+        turn = self.turns[min(max(said - 1, 0), len(self.turns) - 1)]
+        return tuple(dict.fromkeys((*self.forbid, *turn.forbid)))
+
     @property
     def right_texts(self) -> tuple[tuple[str, str], ...]:
         return tuple((turn.content, turn.right_text) for turn in self.turns)
@@ -99,8 +105,8 @@ class Dialogue(Plan):
 
 @dataclass(frozen=True, slots=True)
 class AssertionFinding:
-    """One assertion of a dialogue; ``score`` is 1 or 0, null where the judge could not say; ``failure_mode`` names the
-    kind of mistake where there is a name for it."""
+    """One assertion of a dialogue, or a turn's ``forbid``, which has no weight; ``score`` is 1 or 0, null where the
+    judge could not say; ``failure_mode`` names the kind of mistake where there is a name for it."""
 
     turn: int
     type: str

@@ -180,17 +180,29 @@ class ExpectedCall:
     example: Mapping[str, Json] | None = None
 
 
+Match = Literal["strict", "unordered", "superset", "subset"]
+"""What the made calls are to the expected ones: those in their order, those in any order, those and perhaps others, or
+only some of those."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallSet:
-    """One acceptable set of calls; ``results[i]`` is the scripted result of ``calls[i]``."""
+    """One acceptable set of calls; ``results[i]`` is the scripted result of ``calls[i]``, ``match`` says what else of
+    calls may be made or left out."""
 
     calls: tuple[ExpectedCall, ...]
     results: tuple[Json, ...] = ()
+    match: Match = "unordered"
 
     @property
     def required(self) -> tuple[ExpectedCall, ...]:
         """The calls that cannot be left out."""
         return tuple(call for call in self.calls if not call.optional)
+
+    @property
+    def parallel(self) -> bool:
+        """Nothing less than two calls is right."""
+        return self.match != "subset" and len(self.required) >= 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,4 +245,4 @@ class Step:
     @property
     def parallel(self) -> bool:
         """Two or more calls are expected in one response, whichever alternative is taken."""
-        return bool(self.alternatives) and all(len(option.required) >= 2 for option in self.alternatives)
+        return bool(self.alternatives) and all(option.parallel for option in self.alternatives)

@@ -25,7 +25,8 @@ class Plan:
     The case passes when at least ``min_pass_rate`` of its scored trials do. ``kind`` is the name in records. Scripted
     chains take unrelated tools beside their own (``takes_distractors``). Where ``values_are_tokens``, an argument uses
     an earlier result by carrying it somewhere, not by being equal to it. Cases that are ``in_composite`` count by their
-    category, not by a group; those that are ``listed_alone`` have a row of their own in comparisons.
+    category, not by a group; those that are ``listed_alone`` have a row of their own in comparisons. ``forbid`` are
+    glob patterns of tools that no response may call.
     """
 
     kind: ClassVar[str]
@@ -35,6 +36,7 @@ class Plan:
     listed_alone: ClassVar[bool] = False
 
     min_pass_rate: float = 1.0
+    forbid: tuple[str, ...] = ()
 
     @property
     def expected_calls(self) -> tuple[ExpectedCall, ...]:
@@ -65,6 +67,10 @@ class Plan:
     def timeout_s(self) -> float:
         """Seconds that one answer may take, 0 where the plan sets no limit."""
         return 0.0
+
+    def forbidden_in(self, said: int) -> tuple[str, ...]:
+        """What no response to the user's message of that number, counted from 1, may call."""
+        return self.forbid
 
     def judged_strictly(self, rules: str) -> Self:
         """The plan with native rules in place of the named benchmark's."""

@@ -6,12 +6,17 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
 from pytest_toolcall.core.expectations import ExpectedCall, Step
+from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.plans import Plan, PlannedStep
+
+UNSCRIPTED: Json = {"result": None, "note": "nothing is known about this here"}
+"""What a call gets for which the case has no scripted result: neither an error nor a success."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steps(Plan):
-    """The first step that does not pass ends the conversation."""
+    """The first step that does not pass ends the conversation. A call beside the expected ones, where ``match`` allows
+    it, is answered by `UNSCRIPTED`."""
 
     kind: ClassVar[Literal["steps"]] = "steps"
     takes_distractors: ClassVar[bool] = True

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from pytest_toolcall.core.expectations import Additional, Check, ExpectedCall
+from pytest_toolcall.core.expectations import Additional, Check, ExpectedCall, Match
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.mocks import MockedCall, MockRule
 from pytest_toolcall.core.plans import Plan
@@ -46,7 +46,8 @@ class Task(Plan):
     """What a task expects.
 
     One request where ``sequence`` is empty, else the model is asked until it stops calling or ``turn_limit`` responses
-    have been made. ``completeness`` is the share of required parameters that is enough; ``refusable``: what is
+    have been made. ``match`` is for the sequence, where a step comes after what it depends on in any case.
+    ``completeness`` is the share of required parameters that is enough; ``refusable``: what is
     asked for breaks the tool's schema, so an answer that says so is right as well; ``weights`` are those of the
     composite. ``benchmark_mocks``: the file brings no mocks, so the built-in tools of its benchmark answer what its
     rules do not. ``additional`` goes for a call that is right although none is expected.
@@ -63,7 +64,7 @@ class Task(Plan):
     flows: tuple[Flow, ...] = ()
     expected_turns: int = 1
     turn_limit: int = 1
-    order: Literal["any", "strict"] = "any"
+    match: Match = "unordered"
     completeness: float = 1.0
     strategy: Strategy = ""
     refusable: bool = False

@@ -68,6 +68,11 @@ class Problems:
     def problem(self, keys: KeyPath, message: str) -> Problem:
         return Problem(self.document.path, self.document.line(keys), one_line(message))
 
+    def told(self, keys: KeyPath, message: str) -> Problem:
+        """A problem that names its place in words, as `add` does, and is not among those found."""
+        where = self._where(keys)
+        return self.problem(keys, f"{where}: {message}" if where else message)
+
     def extend(self, problems: Iterable[Problem]) -> None:
         self._found.update(dict.fromkeys(problems))
 

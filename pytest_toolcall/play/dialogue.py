@@ -26,6 +26,7 @@ from pytest_toolcall.play.trial import Measured, Trial
 from pytest_toolcall.verdict.answers import Unanswered
 from pytest_toolcall.verdict.assertions import (
     calls_assertion,
+    forbid_finding,
     shown,
     text_assertion,
     trial_passes,
@@ -113,6 +114,9 @@ class _Talk:
     async def _grade_turn(self, number: int, turn: Turn, replies: Sequence[Reply], known: Sequence[Result]) -> None:
         response = "\n".join(reply.text for reply in replies if reply.text)
         self.nothing = turn_unanswered(replies)
+        patterns = self.dialogue.forbidden_in(number + 1)
+        if patterns:
+            self.findings.append(forbid_finding(number, patterns, replies))
         for assertion in turn.assertions:
             score, reason, mode = await self._grade(turn, assertion, response, replies, known)
             self.findings.append(
@@ -183,7 +187,8 @@ class _Talk:
 
 def _failure_modes(findings: Sequence[AssertionFinding]) -> tuple[str, ...]:
     """Each mode once; a text that is an answer is right or wrong, for which there is no name."""
-    return tuple(dict.fromkeys(finding.failure_mode for finding in findings if finding.weight and finding.failure_mode))
+    counted = [finding for finding in findings if finding.weight or finding.type == "forbid"]
+    return tuple(dict.fromkeys(finding.failure_mode for finding in counted if finding.failure_mode))
 
 
 def _step(case: Case, reply: Reply) -> StepVerdict:

@@ -7,7 +7,7 @@ import time
 from pytest_toolcall.core.cases import Case
 from pytest_toolcall.core.errors import EndpointError
 from pytest_toolcall.core.expectations import Step
-from pytest_toolcall.core.steps import Steps
+from pytest_toolcall.core.steps import UNSCRIPTED, Steps
 from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.verdicts import StepVerdict, TrialVerdict
 from pytest_toolcall.play.conversation import Conversation
@@ -35,7 +35,7 @@ async def play_steps(case: Case, plan: Steps, trial: Trial) -> TrialVerdict:
             reason, kind = str(error), error.kind
             verdicts.append(StepVerdict.unanswered(reason))
             break
-        verdict, calls = judge_step(step, exchange.reply, case.tools, results)
+        verdict, calls = judge_step(step, exchange.reply, case.tools, results, plan.forbid)
         verdicts.append(verdict)
         if not verdict.passed:
             break
@@ -54,7 +54,7 @@ async def play_steps(case: Case, plan: Steps, trial: Trial) -> TrialVerdict:
 
 
 def _answer(step: Step, verdict: CallsVerdict, conversation: Conversation, tools: MockTools) -> list[Result]:
-    """Send each call its scripted result; the results in the order of the calls."""
+    """Send each call its scripted result; the results of the expected calls, in the order in which they were made."""
     reply = conversation.reply
     if not step.expects_call or reply is None:
         return []
@@ -62,8 +62,10 @@ def _answer(step: Step, verdict: CallsVerdict, conversation: Conversation, tools
     answered = []
     for position, call in enumerate(reply.calls):
         expected = verdict.answers[position]
-        scripted = option.results[expected] if expected is not None and expected < len(option.results) else {"ok": True}
+        known = expected is not None and expected < len(option.results)
+        scripted = option.results[expected] if known and expected is not None else UNSCRIPTED
         result = tools.script(call.name, call.arguments or {}, scripted)
         conversation.answer(position, result)
-        answered.append(Result(call.name, result))
+        if expected is not None:
+            answered.append(Result(call.name, result))
     return answered

@@ -17,6 +17,7 @@ from pytest_toolcall.sim.answers import SimAnswer, SimCall, SimulatedModel, Situ
 from pytest_toolcall.sim.near_miss import near_miss
 from pytest_toolcall.sim.planned import PlannedCall, planned, tools_of, wrong_in
 from pytest_toolcall.verdict.arguments import problems_of
+from pytest_toolcall.verdict.forbidden import forbidden_by
 from pytest_toolcall.verdict.reference import sample
 from pytest_toolcall.verdict.schema import resolved
 
@@ -79,6 +80,17 @@ def made_up_tool(situation: Situation, _: str = "") -> SimAnswer:
         return SimAnswer((SimCall.of(MADE_UP, {}),))
     first = right.calls[0]
     return SimAnswer((SimCall(f"{first.name}_v2", first.arguments), *right.calls[1:]))
+
+
+@simulated_model("forbidden-call")
+def forbidden_call(situation: Situation, _: str = "") -> SimAnswer:
+    """Adds a call that the case or the turn forbids; right wherever none is forbidden."""
+    right = reference(situation)
+    patterns = situation.case.plan.forbidden_in(situation.said)
+    tool = next((tool for tool in situation.case.tools if forbidden_by(tool.name, patterns)), None)
+    if tool is None or any(call.name == tool.name for call in situation.made):
+        return right
+    return SimAnswer((*right.calls, SimCall.of(tool.name, _sampled(tool))), right.text)
 
 
 @simulated_model("extra-call")

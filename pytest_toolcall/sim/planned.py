@@ -11,7 +11,7 @@ from pytest_toolcall.core.dialogues import Dialogue
 from pytest_toolcall.core.expectations import Argument, ExpectedCall, Step
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.plans import Plan
-from pytest_toolcall.core.steps import Steps
+from pytest_toolcall.core.steps import UNSCRIPTED, Steps
 from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tool_results import NoSuchResult, Result, used_value
 from pytest_toolcall.core.tools import Tool
@@ -78,9 +78,10 @@ def _(plan: Steps, situation: Situation) -> Planned:
         return Planned(text=right_answer(step))
     before = sum(len(earlier.required) for earlier in plan.steps[: situation.turn])
     tools = tools_of(situation)
+    scripted = [result for result in situation.results if result.value != UNSCRIPTED]
     return Planned(
         tuple(
-            PlannedCall(before + number, call, *right_arguments(call, tools.get(call.name), situation.results))
+            PlannedCall(before + number, call, *right_arguments(call, tools.get(call.name), scripted))
             for number, call in enumerate(step.required)
         )
     )

@@ -14,6 +14,7 @@ from pytest_toolcall.verdict.answers import Unanswered, unanswered
 from pytest_toolcall.verdict.calls import judge_calls
 from pytest_toolcall.verdict.ecma import javascript_pattern
 from pytest_toolcall.verdict.failures import step_failure
+from pytest_toolcall.verdict.forbidden import FORBIDDEN, forbidden_call
 from pytest_toolcall.verdict.patterns import Undecided
 
 
@@ -56,6 +57,19 @@ def calls_assertion(
     return malformed or verdict.reason, step_failure(Step(assertion.calls), whole, verdict, tools)
 
 
+def forbid_finding(number: int, patterns: Sequence[str], replies: Sequence[Reply]) -> AssertionFinding:
+    """How a turn keeps to what must not be called. One without an answer keeps to nothing."""
+    called = forbidden_call((call for reply in replies for call in reply.calls), patterns)
+    nothing = None if called else turn_unanswered(replies)
+    reason, mode = (called, FORBIDDEN) if called else ("", "") if nothing is None else (nothing.reason, nothing.mode)
+    return AssertionFinding(number, "forbid", ", ".join(patterns), 0.0, float(not reason), reason, mode)
+
+
+def broken_forbid(findings: Sequence[AssertionFinding]) -> AssertionFinding | None:
+    """The first forbidden call of a trial."""
+    return next((finding for finding in findings if finding.failure_mode == FORBIDDEN), None)
+
+
 def shown(assertion: Assertion) -> str:
     """What an assertion wants, in one line of a report."""
     if assertion.type == "calls":
@@ -67,8 +81,11 @@ def trial_score(assertions: Sequence[AssertionFinding], rubric: RubricFinding | 
     """The score of a trial, from 0 to 1; None where a judge could not say (``docs/evals.md``, "Scores").
 
     The weighted average of the assertions; with a rubric file half of it and half the rubric's score; a rubric without
-    assertions counts whole. Assertions without weight grade nothing.
+    assertions counts whole. Assertions without weight grade nothing. A forbidden call leaves nothing of the score;
+    where nothing else is graded, keeping to what is forbidden is all of it.
     """
+    if broken_forbid(assertions) is not None:
+        return 0.0
     if any(finding.score is None and finding.weight for finding in assertions):
         return None
     if rubric is not None and rubric.score is None:
@@ -76,6 +93,8 @@ def trial_score(assertions: Sequence[AssertionFinding], rubric: RubricFinding | 
     total = sum(finding.weight for finding in assertions)
     average = sum(finding.weight * (finding.score or 0.0) for finding in assertions) / total if total else None
     graded = None if rubric is None else rubric.score
+    if average is None and graded is None:
+        return min((finding.score or 0.0 for finding in assertions if finding.type == "forbid"), default=None)
     if average is None:
         return graded
     return average if graded is None else (average + graded) / 2
@@ -88,7 +107,9 @@ def trial_passes(dialogue: Dialogue, score: float) -> bool:
 
 def trial_reason(assertions: Sequence[AssertionFinding], rubric: RubricFinding | None, score: float) -> str:
     """The first thing that went wrong, and the score."""
-    failed = next((finding for finding in assertions if finding.weight and not finding.score), None)
+    forbids = [finding for finding in assertions if finding.type == "forbid"]
+    weighed = [finding for finding in assertions if finding.weight]
+    failed = broken_forbid(forbids) or next((finding for finding in (*weighed, *forbids) if not finding.score), None)
     if failed is not None:
         return f"turn {failed.turn + 1}, {failed.type}: {failed.reason} (score {score:.2f})"
     missed = next((criterion for criterion in rubric.criteria if not criterion.passed), None) if rubric else None

@@ -13,7 +13,7 @@ from pytest_toolcall.core.tool_results import Result
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.core.verdicts import ArgumentFinding, CallComparison, CallFinding
 from pytest_toolcall.verdict.arguments import describe, problems_of
-from pytest_toolcall.verdict.matching import complete_matching
+from pytest_toolcall.verdict.matching import in_order, matching
 from pytest_toolcall.verdict.schema import resolved, schema_faults
 from pytest_toolcall.verdict.undeclared import surplus, undeclared
 
@@ -65,13 +65,16 @@ def _fits(
 
 
 def names_equal(option: CallSet, calls: Sequence[ToolCall]) -> bool:
-    """The called names equal the expected ones as a multiset; an optional call may be missing, nothing may be extra."""
+    """The called names equal the expected ones as a multiset, in their order where ``match`` is ``strict``; an optional
+    call may be missing. ``superset`` lets others be there, ``subset`` any be missing."""
+    if option.match == "strict":
+        fits = [[expected.name == call.name for call in calls] for expected in option.calls]
+        return in_order(fits, [expected.optional for expected in option.calls]) is not None
     made = Counter(call.name for call in calls)
     most = Counter(call.name for call in option.calls)
-    least = Counter(call.name for call in option.calls if not call.optional)
-    return all(count <= most[name] for name, count in made.items()) and all(
-        made[name] >= count for name, count in least.items()
-    )
+    least = Counter(call.name for call in option.required)
+    none_extra = option.match == "superset" or all(count <= most[name] for name, count in made.items())
+    return none_extra and (option.match == "subset" or all(made[name] >= count for name, count in least.items()))
 
 
 def judge_calls(
@@ -83,8 +86,9 @@ def judge_calls(
     """Judge the calls of one response against acceptable sets of calls (no set at all: no call is expected).
 
     Passes when, for one set, the names are equal as a multiset, every call's arguments are a readable JSON object, and
-    calls and expectations match one to one so that every argument check holds
-    (``docs/metrics.md``, "When a step passes").
+    calls and expectations match one to one so that every argument check holds (``docs/metrics.md``, "When a step
+    passes"); a set's ``match`` may ask for more or for less. Calls beside the expected ones must name a tool that is
+    offered.
     """
     if not alternatives:
         reason = f"made {_named(calls)}, expected no call" if calls else ""
@@ -106,10 +110,12 @@ def _against(
     fits = [[pair is not None and not any(f.problem for f in pair) for pair in row] for row in findings]
     optional = [expected.optional for expected in option.calls]
     if calls:
-        columns, complete = complete_matching(fits, optional)
+        columns, complete = matching(fits, optional, option.match)
     else:
-        columns, complete = [None] * len(option.calls), all(optional)
-    names = names_equal(option, calls)
+        columns, complete = [None] * len(option.calls), option.match == "subset" or all(optional)
+    names = names_equal(option, calls) and not _made_up(option, calls, tools)
+    if option.match == "strict" and not complete and matching(fits, optional, "unordered")[1]:
+        names = False  # two calls of one name may be in the wrong order, too
     readable = not any(call.problem or call.arguments is None for call in calls)
     shown = _nearest(columns, findings)
     comparison = tuple(
@@ -156,6 +162,15 @@ def _nearest(
     return shown
 
 
+def _made_up(option: CallSet, calls: Sequence[ToolCall], tools: Mapping[str, Tool]) -> bool:
+    """Whether a call beside the expected ones names a tool that nobody offered."""
+    known = {*tools, *(expected.name for expected in option.calls)}
+    return bool(tools) and any(call.name not in known for call in calls)
+
+
+EXPECTED = {"strict": " in this order", "superset": " and perhaps others", "subset": " and nothing else"}
+
+
 def _signature(expected: ExpectedCall) -> str:
     inner = ", ".join(f"{name}={describe(checks)}" for name, checks in expected.args.items())
     return f"{expected.name}({inner})"
@@ -171,6 +186,7 @@ def _reason(option: CallSet, calls: Sequence[ToolCall], names: bool, comparison:
             return f"{call.name or 'a call'}: {call.problem}"
     if not names:
         wanted = ", ".join(call.name + ("?" if call.optional else "") for call in option.calls)
+        wanted += EXPECTED.get(option.match, "")
         return f"called {_named(calls)}, expected {wanted}" if calls else f"made no call, expected {wanted}"
     for pair in comparison:
         for finding in pair.arguments:

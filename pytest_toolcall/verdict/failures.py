@@ -33,6 +33,7 @@ FAILURE_MODES = (
     "leaked_call",
     "made_up_tool",
     "undeclared_argument",
+    "forbidden_call",
 )
 """Every label there is; ``errored`` is kept apart, since it is no mistake of the model."""
 
@@ -68,10 +69,17 @@ def step_failure(
 def names_failure(option: CallSet, calls: Sequence[ToolCall]) -> str:
     """Wrong names: something extra beside all that was asked, something asked left out, or another tool."""
     made = Counter(call.name for call in calls)
-    wanted = Counter(call.name for call in option.calls if not call.optional)
+    wanted = Counter(call.name for call in option.required)
+    known = Counter(call.name for call in option.calls)
+    if option.match == "superset":  # what is beside the expected calls is no mistake, so something is missing
+        return "wrong_tool_sequence" if made & known else "wrong_tool_selected"
+    if option.match == "subset":  # what is missing is no mistake, so something is beside
+        return "extra_call" if made & known else "wrong_tool_selected"
+    if option.match == "strict" and wanted <= made <= known:
+        return "wrong_tool_sequence"
     if wanted <= made:
         return "extra_call"
-    if made <= Counter(call.name for call in option.calls):
+    if made <= known:
         return "wrong_tool_sequence"
     return "wrong_tool_selected"
 
@@ -107,8 +115,9 @@ def arguments_failure(option: CallSet, calls: Sequence[ToolCall], verdict: Calls
     if any(finding.undeclared for pair in verdict.comparison for finding in pair.arguments):
         return "undeclared_argument"
     by_name = {tool.name: tool for tool in tools}
+    expected_names = {call.name for call in option.calls}
     for call in calls:
-        faulty = schema_failure(call, by_name[call.name])
+        faulty = schema_failure(call, by_name[call.name]) if call.name in expected_names else ""
         if faulty:
             return faulty
     wrong = {

@@ -12,6 +12,7 @@ from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import problems_of
 from pytest_toolcall.verdict.calls import argument_findings
 from pytest_toolcall.verdict.checks.possible import may_be_left_out
+from pytest_toolcall.verdict.forbidden import forbidden_by
 from pytest_toolcall.verdict.reference import NoReference, named_value, right_answer
 from pytest_toolcall.verdict.schema import resolved, schema_faults, schema_problem
 
@@ -25,10 +26,10 @@ CaseFault = tuple[KeyPath, str]
 """The way to the fault inside the case, and what is wrong."""
 
 
-def lint_steps(steps: Sequence[Step], offered: Sequence[Tool]) -> list[CaseFault]:
+def lint_steps(steps: Sequence[Step], offered: Sequence[Tool], forbid: Sequence[str] = ()) -> list[CaseFault]:
     """Every fault of a chain with its tools: a faulty tool schema, a call to a tool that is not offered, an expectation
-    that the tool's own schema forbids, a ``uses`` without such a result, a missing or wrong ``example`` or
-    ``reference``.
+    that the tool's own schema or ``forbid`` rules out, a ``uses`` without such a result, a missing or wrong ``example``
+    or ``reference``.
 
     Expectations are partial, so only the values they name are held against the schema, never required arguments that
     they leave open.
@@ -45,6 +46,7 @@ def lint_steps(steps: Sequence[Step], offered: Sequence[Tool]) -> list[CaseFault
     short = len(steps) == 1
     for position, step in enumerate(steps):
         where: KeyPath = ("expect",) if short else ("steps", position, "expect")
+        faults.extend(_lint_forbidden(step, where, forbid))
         faults.extend(_lint_step(step, where, tools, earlier))
         earlier.extend(
             Result(expected.name, result)
@@ -52,6 +54,18 @@ def lint_steps(steps: Sequence[Step], offered: Sequence[Tool]) -> list[CaseFault
             for expected, result in zip(option.calls, option.results, strict=False)
         )
     return faults
+
+
+def _lint_forbidden(step: Step, where: KeyPath, forbid: Sequence[str]) -> Iterator[CaseFault]:
+    for position, option in enumerate(step.alternatives):
+        inside = where if position == 0 else (*where, "alternatives", position - 1)
+        for number, expected in enumerate(option.calls):
+            pattern = forbidden_by(expected.name, forbid)
+            if pattern:
+                yield (
+                    (*inside, "calls", number, "name"),
+                    f"expects a call to {expected.name}, and forbid has {pattern}",
+                )
 
 
 def _lint_step(step: Step, where: KeyPath, tools: Mapping[str, Tool], earlier: Sequence[Result]) -> Iterator[CaseFault]:

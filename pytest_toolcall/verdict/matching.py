@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_toolcall.core.expectations import Match
+
 
 def maximum_matching(fits: Sequence[Sequence[bool]]) -> list[int | None]:
     """Match rows to columns one to one, as many as possible (Kuhn's augmenting paths).
@@ -49,3 +51,44 @@ def complete_matching(fits: Sequence[Sequence[bool]], optional: Sequence[bool]) 
     columns = len(fits[0]) if fits else 0
     required = all(result[row] is not None for row in range(len(fits)) if not optional[row])
     return result, required and sum(column is not None for column in result) == columns
+
+
+def in_order(fits: Sequence[Sequence[bool]], optional: Sequence[bool]) -> list[int | None] | None:
+    """Match rows to columns so that both stay in their order, every column has a row and only ``optional`` rows have no
+    column; None where that cannot be."""
+    rows, columns = len(fits), len(fits[0]) if fits else 0
+    # possible[row][column]: the rows and columns from here on can be matched.
+    possible = [[False] * (columns + 1) for _ in range(rows + 1)]
+    possible[rows][columns] = True
+    for row in reversed(range(rows)):
+        for column in reversed(range(columns + 1)):
+            taken = column < columns and fits[row][column] and possible[row + 1][column + 1]
+            possible[row][column] = taken or (optional[row] and possible[row + 1][column])
+    if not possible[0][0]:
+        return None
+    result: list[int | None] = []
+    column = 0
+    for row in range(rows):
+        if column < columns and fits[row][column] and possible[row + 1][column + 1]:
+            result.append(column)
+            column += 1
+        else:
+            result.append(None)
+    return result
+
+
+def matching(fits: Sequence[Sequence[bool]], optional: Sequence[bool], match: Match) -> tuple[list[int | None], bool]:
+    """Match expected calls (rows) to made calls (columns), and whether they match in the way that ``match`` names.
+
+    ``unordered`` and ``strict`` leave nothing required and nothing made over, ``superset`` nothing required, ``subset``
+    nothing made.
+    """
+    if match == "strict":
+        ordered = in_order(fits, optional)
+        return (ordered, True) if ordered is not None else (complete_matching(fits, optional)[0], False)
+    if match == "subset":
+        return complete_matching(fits, [True] * len(fits))
+    result, complete = complete_matching(fits, optional)
+    if match == "superset":
+        return result, all(result[row] is not None for row in range(len(fits)) if not optional[row])
+    return result, complete

@@ -12,7 +12,7 @@ from pytest_toolcall.core.tasks import SequenceStep, Task, TaskTurn
 from pytest_toolcall.core.tool_results import NoSuchResult, Result, used_tool, used_value
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import problems_of
-from pytest_toolcall.verdict.calls import argument
+from pytest_toolcall.verdict.calls import EXPECTED, argument
 from pytest_toolcall.verdict.flowing import flowing_checks, literal_checks
 from pytest_toolcall.verdict.matching import maximum_matching
 from pytest_toolcall.verdict.tokens import has_token
@@ -56,16 +56,18 @@ def orchestrate(task: Task, turns: Sequence[TaskTurn], tools: Sequence[Tool], *,
     """Judge a finished chain. ``stopped``: the model ended it by answering without a call.
 
     Calls of the chain's tools that an injected error answered are set aside: they are attempts, and whether their retry
-    was right is judged by `recovery`. Every other call must answer one needed step.
+    was right is judged by `recovery`. Every other call must answer one needed step, unless the task's ``match`` lets
+    others be made (``superset``); it may also let steps be missing (``subset``).
     """
     placed = [PlacedCall(number, call) for number, turn in enumerate(turns) for call in turn.results]
     effective = effective_calls(task, placed)
     by_name = {tool.name: tool for tool in tools}
     needed = task.needed
-    complete, matched = _match(needed, effective, by_name)
-    order_problem = _order_problem(task, matched, effective) if complete else _names_problem(needed, effective)
+    bringing = effective if task.match != "superset" else _answering(needed, effective, by_name)
+    complete, matched = _match(task, effective, bringing, by_name)
+    order_problem = _order_problem(task, matched, effective) if complete else _names_problem(task, effective)
     wrong_value = _wrong_value(needed, matched, by_name)
-    flow, flow_problem = _flow(task, needed, matched, effective)
+    flow, flow_problem = _flow(task, needed, matched, bringing)
     return Orchestration(
         orchestration_correct=not order_problem and not wrong_value,
         data_flow_correct=flow,
@@ -133,10 +135,27 @@ def same_expression(checks: Sequence[Check], given: Json) -> bool:
         return False
 
 
-def _match(
+def _answering(
     needed: Sequence[SequenceStep], effective: Sequence[PlacedCall], tools: dict[str, Tool]
+) -> list[PlacedCall]:
+    """The calls whose results may flow on: a call beside the expected ones brings nothing that a step is to use, unless
+    no call of its tool answers a step."""
+    right = [
+        place
+        for place in effective
+        if any(
+            step.call.name == place.call.name and not _literal_problem(step.call, place.call, tools) for step in needed
+        )
+    ]
+    names = {place.call.name for place in right}
+    return [place for place in effective if place in right or place.call.name not in names]
+
+
+def _match(
+    task: Task, effective: Sequence[PlacedCall], bringing: Sequence[PlacedCall], tools: dict[str, Tool]
 ) -> tuple[bool, list[PlacedCall | None]]:
     """Match steps to calls: wholly right ones first, then those with the right literal values, then by name alone."""
+    needed = task.needed
 
     def named(step: SequenceStep, place: PlacedCall) -> bool:
         return step.call.name == place.call.name
@@ -145,8 +164,10 @@ def _match(
         return named(step, place) and not _literal_problem(step.call, place.call, tools)
 
     def whole(step: SequenceStep, place: PlacedCall) -> bool:
-        return literal(step, place) and not any(_unused(step, place, effective))
+        return literal(step, place) and not any(_unused(step, place, bringing))
 
+    if task.match == "strict" and len(needed) == len(effective) and all(map(whole, needed, effective)):
+        return True, list(effective)
     columns: dict[int, int] = {}
     for fits in (whole, literal, named):
         rows = [row for row in range(len(needed)) if row not in columns]
@@ -154,27 +175,30 @@ def _match(
         if rows and free:
             found = maximum_matching([[fits(needed[row], effective[column]) for column in free] for row in rows])
             columns.update({row: free[at] for row, at in zip(rows, found, strict=True) if at is not None})
-    complete = len(columns) == len(needed) == len(effective)
+    missing, beside = len(columns) < len(needed), len(columns) < len(effective)
+    complete = not (missing and task.match != "subset") and not (beside and task.match != "superset")
+    if task.match == "superset" and tools:  # whatever is beside the steps is a tool that was offered
+        complete = complete and all(place.call.name in tools for place in effective)
     return complete, [effective[columns[row]] if row in columns else None for row in range(len(needed))]
 
 
-def _names_problem(needed: Sequence[SequenceStep], effective: Sequence[PlacedCall]) -> str:
-    wanted = ", ".join(step.call.name for step in needed)
+def _names_problem(task: Task, effective: Sequence[PlacedCall]) -> str:
+    wanted = ", ".join(step.call.name for step in task.needed)
     made = ", ".join(place.call.name for place in effective) or "nothing"
-    return f"called {made}, expected {wanted}"
+    return f"called {made}, expected {wanted}{EXPECTED.get(task.match, '')}"
 
 
 def _order_problem(task: Task, matched: Sequence[PlacedCall | None], effective: Sequence[PlacedCall]) -> str:
     """``strict``: as written. Else a step must not come in a turn before a step that it depends on; calls of the same
     turn are in no order, and a value that cannot have flown between them is a matter of the data flow."""
-    placed = [place for place in matched if place is not None]
-    if task.order == "strict":
+    if task.match == "strict":
         at = {id(place): position for position, place in enumerate(effective)}
-        positions = [at[id(place)] for place in placed]
+        positions = [at[id(place)] for place in matched if place is not None]
         return "" if positions == sorted(positions) else "the steps were not called in their order"
     for into, source in dependencies(task):
-        if placed[into].turn < placed[source].turn:
-            return f"{placed[into].call.name} was called before {placed[source].call.name}, which it depends on"
+        later, earlier = matched[into], matched[source]
+        if later is not None and earlier is not None and later.turn < earlier.turn:
+            return f"{later.call.name} was called before {earlier.call.name}, which it depends on"
     return ""
 
 
@@ -216,6 +240,8 @@ def _flow(
     verdicts: list[bool] = []
     problems: list[str] = []
     for step, place in zip(needed, matched, strict=True):
+        if place is None and task.match == "subset":
+            continue
         if any(check.sources for checks in step.call.args.values() for check in checks):
             unused = [] if place is None else list(_unused(step, place, effective))
             verdicts.append(place is not None and not unused)
@@ -223,6 +249,8 @@ def _flow(
     places = {step.number: place for step, place in zip(needed, matched, strict=True)}
     for flow in task.flows:
         into, source = places.get(flow.into_step), places.get(flow.from_step)
+        if into is None and task.match == "subset":
+            continue
         verdicts.append(False)
         if into is None:
             continue
@@ -268,10 +296,15 @@ def _turns_correct(
     """The model stopped by itself, within the expected turns, and called nothing after the last expected call.
 
     A turn is a response with calls. Where more errors were met than the task counts on, each allows one turn more.
+    Where others may be called, they take no turn and may come last.
     """
     with_calls = sum(bool(turn.reply.calls) for turn in turns)
+    counted = [place for place in matched if place is not None]
+    if task.match == "superset":
+        placed = [place for place in placed if place.call.injected or place in counted]
+        with_calls = len({place.turn for place in placed})
     errors = len({place.turn for place in placed if place.call.injected})
-    last = max((place.turn for place in matched if place is not None), default=-1)
+    last = max((place.turn for place in counted), default=-1)
     later = any(place.turn > last for place in placed)
     allowed = max(task.expected_turns, min(task.expected_turns, len(task.needed)) + errors)
     return stopped and not later and with_calls <= allowed

@@ -17,6 +17,7 @@ from pytest_toolcall.verdict.arguments import describe, problems_of
 from pytest_toolcall.verdict.bfcl import NAME as BFCL, compare_bfcl, judge_bfcl
 from pytest_toolcall.verdict.calls import CallsVerdict, call_findings, judge_calls
 from pytest_toolcall.verdict.failures import step_failure
+from pytest_toolcall.verdict.forbidden import FORBIDDEN, forbidden_call
 from pytest_toolcall.verdict.schema_only import NAME as SCHEMA_ONLY, judge_schema_only
 
 
@@ -41,13 +42,15 @@ class JudgedStep(NamedTuple):
     calls: CallsVerdict
 
 
-def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequence[Result] = ()) -> JudgedStep:
+def judge_step(
+    step: Step, reply: Reply, tools: Sequence[Tool], results: Sequence[Result] = (), forbid: Sequence[str] = ()
+) -> JudgedStep:
     """Judge one response.
 
     A call step passes by `judge_calls`. A no-call step passes when the model *completed an answer* without a call: an
     empty completion, one cut off by the output limit and one withheld by a content filter are no answers. That departs
     from the published suite, which passes them; see ``docs/metrics.md``. A step with rules of its own passes by those
-    alone, unless it asks to be judged strictly.
+    alone, unless it asks to be judged strictly. A call that ``forbid`` names fails any of them.
     """
     rules = step.rules
     dissent = ""
@@ -62,6 +65,12 @@ def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequenc
             dissent = "" if other.passed == passed else f"{rules.name} passes it" if other.passed else other.reason
         elif not passed:
             verdict = replace(verdict, comparison=judging.compare(rules, reply.calls, tools))
+    forbidden = forbidden_call(reply.calls, forbid)
+    if forbidden:
+        passed, reason = False, forbidden
+    mode = FORBIDDEN if forbidden else ""
+    if not passed and not mode:
+        mode = step_failure(step, reply, verdict, tools, after_results=bool(results))
     remarks = list(reply.remarks)
     if reply.outcome == "no_call" and not reply.text.strip():
         remarks.append("empty_answer")
@@ -72,7 +81,7 @@ def judge_step(step: Step, reply: Reply, tools: Sequence[Tool], results: Sequenc
         names_match=verdict.names_match and not reply.malformed,
         calls=call_findings(reply.calls, tools),
         comparison=() if passed else verdict.comparison,
-        failure_mode="" if passed else step_failure(step, reply, verdict, tools, after_results=bool(results)),
+        failure_mode=mode,
         remarks=tuple(dict.fromkeys(remarks)),
         text=reply.text,
         finish_reason=reply.finish_reason,

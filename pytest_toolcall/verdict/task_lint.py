@@ -12,6 +12,7 @@ from pytest_toolcall.core.tasks import Task
 from pytest_toolcall.core.tool_results import NoSuchResult, used_tool
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.arguments import named_values
+from pytest_toolcall.verdict.forbidden import forbidden_by
 from pytest_toolcall.verdict.orchestration import dependencies
 from pytest_toolcall.verdict.schema import schema_faults, schema_problem, value_faults
 from pytest_toolcall.verdict.undeclared import surplus
@@ -31,6 +32,9 @@ def lint_task(task: Task, offered: Sequence[Tool]) -> Iterator[str]:
     if task.expected is not None and not task.sequence:
         yield from () if task.refusable else _lint_call(task.expected, tools)
         yield from _lint_completeness(task.expected, tools, task.completeness)
+    for expected in task.expected_calls:
+        if pattern := forbidden_by(expected.name, task.forbid):
+            yield f"cannot be passed: it expects {expected.name}, and forbid has {pattern}"
     seen: set[str] = set()
     for step in task.sequence:
         yield from _lint_call(step.call, tools, attempt=step.attempt)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_toolcall.core.jsontext import Json
 from pytest_toolcall.core.replies import Reply, ToolCall
@@ -11,6 +11,7 @@ from pytest_toolcall.core.tasks import Task, TaskTurn
 from pytest_toolcall.core.tools import Tool
 from pytest_toolcall.verdict.answers import unanswered
 from pytest_toolcall.verdict.failures import schema_failure, value_failures
+from pytest_toolcall.verdict.forbidden import FORBIDDEN, forbidden_call
 from pytest_toolcall.verdict.orchestration import Orchestration, PlacedCall, effective_calls, orchestrate
 from pytest_toolcall.verdict.overlays import Ambiguity, ambiguous, declines, recovery, schema_compliance
 from pytest_toolcall.verdict.partial_credit import PartialCredit, partial_credit
@@ -32,6 +33,19 @@ def judge_task(
     task: Task, turns: Sequence[TaskTurn], tools: Sequence[Tool], prompt: str, *, stopped: bool
 ) -> TaskVerdict:
     """Judge a finished task. ``turns`` are all responses in order, ``stopped`` as in `orchestrate`."""
+    verdict = _judged(task, turns, tools, prompt, stopped=stopped)
+    forbidden = forbidden_call((call for turn in turns for call in turn.reply.calls), task.forbid)
+    if not forbidden:
+        return verdict
+    nothing = {name: 0.0 for name in ("composite_score", "multi_score") if name in verdict.scores}
+    modes = tuple(dict.fromkeys((FORBIDDEN, *verdict.failure_modes)))
+    return replace(
+        verdict, passed=False, score=0.0, scores={**verdict.scores, **nothing}, failure_modes=modes, reason=forbidden
+    )
+
+
+def _judged(task: Task, turns: Sequence[TaskTurn], tools: Sequence[Tool], prompt: str, *, stopped: bool) -> TaskVerdict:
+    """The verdict before what is forbidden has its say."""
     last = turns[-1].reply
     nothing = unanswered(last)
     if last.outcome == "malformed" and nothing is not None:
@@ -226,6 +240,10 @@ def _sequence_failure(task: Task, turns: Sequence[TaskTurn]) -> str:
     placed = [PlacedCall(number, call) for number, turn in enumerate(turns) for call in turn.results]
     made = [place.call.name for place in effective_calls(task, placed)]
     needed = [step.call.name for step in task.needed]
+    if task.match == "subset":
+        return "extra_call" if {*made} & {*needed} else "wrong_tool_selected"
+    if task.match == "superset":
+        return "wrong_tool_sequence" if {*made} & {*needed} else "wrong_tool_selected"
     if all(made.count(name) >= needed.count(name) for name in set(needed)) and len(made) > len(needed):
         return "extra_call"
     if made and made[0] not in {step.call.name for step in task.sequence}:

@@ -46,6 +46,49 @@ def read(folder: Path, text: str) -> Case:
     return case
 
 
+TOOL = "tools: [{name: find}, {name: cancel}]\n"
+
+
+def test_forbid_and_match_are_read_for_the_eval_and_for_a_turn(tmp_path: Path) -> None:
+    text = """
+name: a
+additional: true
+forbid: [cancel]
+turns:
+  - content: Hi
+    forbid: ["f*"]
+  - content: Again
+    assert:
+      - {type: calls, match: superset, calls: [{name: find}], alternatives: [{calls: [{name: find}], match: strict}]}
+"""
+    found = dialogue_of(read(tmp_path, text + TOOL))
+    assert (found.forbid, found.turns[0].forbid) == (("cancel",), ("f*",))
+    assert [option.match for option in found.turns[1].assertions[0].calls] == ["superset", "strict"]
+    assert found.turns[1].calls[0].additional is True
+
+
+def test_an_eval_that_only_forbids_grades_something(tmp_path: Path) -> None:
+    assert read(tmp_path, "name: a\nforbid: [cancel]\nturns: [{content: Hi}]\n" + TOOL)
+
+
+def test_idle_patterns_of_an_eval_are_warned_of(tmp_path: Path) -> None:
+    text = "name: a\nforbid: [cancle]\nturns: [{content: Hi, forbid: [x]}]\n" + TOOL
+    assert [warning.message for warning in read_file(write(tmp_path, text)).warnings] == [
+        'forbid[0]: cancle fits no tool that is offered; did you mean "cancel"?',
+        "turns[0].forbid[0]: x fits no tool that is offered; known: find, cancel",
+    ]
+
+
+def test_an_eval_cannot_expect_what_it_forbids(tmp_path: Path) -> None:
+    asserts = "assert: [{type: calls, calls: [{name: find}]}]"
+    for text in (
+        "name: a\nforbid: [f*]\nturns: [{content: Hi, " + asserts + "}]\n",
+        "name: a\nturns: [{content: Hi, forbid: [f*], " + asserts + "}]\n",
+    ):
+        with pytest.raises(DocumentError, match="expects a call to find, and forbid has f"):
+            read(tmp_path, text + TOOL)
+
+
 def test_defaults_are_those_of_the_format(tmp_path: Path) -> None:
     case = read(tmp_path, SMALL)
     assert (case.id, case.plan.kind, case.trials, case.tags, case.description) == ("small", "dialogue", 3, (), "")

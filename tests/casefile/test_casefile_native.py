@@ -266,6 +266,19 @@ FULL = suite(
             {"role": "user", "content": "u"},
         ],
     ),
+    case(
+        id="match",
+        expect={
+            "match": "superset",
+            "calls": [{"name": "get"}],
+            "alternatives": [
+                {"calls": [{"name": "get"}]},
+                {"calls": [{"name": "put"}], "match": "unordered"},
+                {"calls": [{"name": "get"}, {"name": "put"}], "match": "strict"},
+            ],
+        },
+        forbid=["p?t_*", "delete"],
+    ),
     system="all",
     group="G",
 )
@@ -301,6 +314,45 @@ def test_an_example_with_an_undeclared_argument_is_refused(tmp_path: Path) -> No
     with pytest.raises(DocumentError, match="'unexpected': is not declared by the tool"):
         read(tmp_path, suite(case(expect={"calls": [call]})))
     assert read(tmp_path, suite(case(expect={"calls": [call]}), additional=True))
+
+
+def test_an_alternative_has_the_match_beside_calls_unless_it_gives_one(tmp_path: Path) -> None:
+    found = next(one for one in read(tmp_path, FULL) if one.id == "match")
+    [step] = steps_of(found)
+    assert [option.match for option in step.alternatives] == ["superset", "superset", "unordered", "strict"]
+    assert found.plan.forbid == ("p?t_*", "delete")
+
+
+def test_a_forbid_pattern_that_fits_no_offered_tool_is_warned_of_with_a_suggestion(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(json.dumps(suite(case(forbid=["putt", "p*"]), case(id="b", tools=["get"], forbid=["put"]))))
+    assert [warning.message for warning in read_file(path).warnings] == [
+        'case a: forbid[0]: putt fits no tool that is offered; did you mean "put"?',
+        "case b: forbid[0]: put fits no tool that is offered; known: get",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            {"forbid": ["p*"], "expect": {"calls": [{"name": "put"}]}},
+            "expect.calls[0].name: expects a call to put, and forbid has p*",
+        ),
+        (
+            {"forbid": ["p*"], "expect": {"calls": [{"name": "get"}], "alternatives": [{"calls": [{"name": "put"}]}]}},
+            "expect.alternatives[0].calls[0].name: expects a call to put, and forbid has p*",
+        ),
+        ({"forbid": "put"}, "forbid: must be a list"),
+        ({"forbid": [""]}, "forbid[0]: is empty"),
+        ({"expect": {"no_call": True, "match": "subset"}}, "expect.match: is about calls, and no_call has none"),
+        ({"expect": {"calls": [{"name": "put"}], "match": "any"}}, "expect.match: must be"),
+    ],
+)
+def test_what_forbid_and_match_cannot_mean_is_refused(tmp_path: Path, keys: dict[str, Json], message: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read(tmp_path, suite(case(**keys)))
+    assert message in str(caught.value)
 
 
 def test_export_says_additional_once_where_all_calls_agree(tmp_path: Path) -> None:

@@ -51,6 +51,52 @@ def errors(*tasks: dict[str, Any], **file: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("keys", "match"),
+    [
+        ({}, "unordered"),
+        ({"order": "any"}, "unordered"),
+        ({"order": "strict"}, "strict"),
+        ({"match": "strict"}, "strict"),
+        ({"match": "superset"}, "superset"),
+        ({"match": "subset"}, "subset"),
+    ],
+)
+def test_match_is_what_order_says_unless_it_is_given(keys: dict[str, Any], match: str) -> None:
+    assert task_of(written({**CHAIN, **keys})).match == match
+
+
+def test_match_is_refused_beside_order_and_without_a_sequence() -> None:
+    assert "order and match both say" in errors({**CHAIN, "order": "any", "match": "superset"})
+    assert "match: is about expected_sequence" in errors({**ONE, "match": "superset"})
+
+
+def test_forbidden_tools_that_a_task_expects_or_does_not_offer_are_warned_of() -> None:
+    assert any(
+        "cannot be passed: it expects get_weather, and forbid has get_w*" in warning
+        for warning in warnings({**CHAIN, "forbid": ["get_w*"]})
+    )
+    idle = [warning for warning in warnings({**ONE, "forbid": ["get_stok_price", "get_*"]}) if "forbid[0]" in warning]
+    assert len(idle) == 1
+    assert 'get_stok_price fits no tool that is offered; did you mean "get_stock_price"?' in idle[0]
+
+
+@pytest.mark.parametrize(
+    ("of_file", "of_task", "of_call", "wanted"),
+    [
+        ({}, {}, {}, "declared"),
+        ({"additional": True}, {}, {}, True),
+        ({"additional": True}, {"additional": False}, {}, False),
+        ({"additional": True}, {"additional": False}, {"additional": "declared"}, "declared"),
+    ],
+)
+def test_the_nearest_additional_wins_in_tasks(of_file: Any, of_task: Any, of_call: Any, wanted: Any) -> None:
+    one = {**ONE, **of_task, "expected": {**ONE["expected"], **of_call}}
+    chain = {**CHAIN, **of_task, "expected_sequence": [{**step, **of_call} for step in CHAIN["expected_sequence"]]}
+    cases = task_file(one, chain, **of_file).cases
+    assert {call.additional for case in cases for call in task_of(case).expected_calls} == {wanted}
+
+
 def test_task_file_without_own_fields_is_a_suite_named_like_the_file() -> None:
     case = written(ONE)
     assert (case.suite.name, case.suite.version, case.plan.kind) == ("written", "1", "task")

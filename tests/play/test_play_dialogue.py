@@ -333,3 +333,66 @@ async def test_every_question_has_a_marker_of_its_own(tmp_path: Path) -> None:
     markers = {re.findall(r"<<<(\w+)>>>", request["messages"][-1]["content"])[0] for request in judge.asked}
     assert len(markers) == 2
     assert all(len(marker) >= 16 for marker in markers)
+
+
+# --- what must not be called -----------------------------------------------------------------------------------------
+
+GUARDED = """
+name: guarded
+forbid: [cancel_*]
+scoring: {pass_threshold: 0.1}
+tools: [{name: find}, {name: cancel_all}, {name: pay}]
+mocks: {find: [{result: 1}], cancel_all: [{result: 2}], pay: [{result: 3}]}
+turns:
+  - content: Find it.
+    forbid: [pay]
+    assert: [{type: contains, value: done}]
+  - content: Pay it.
+    assert: [{type: contains, value: done}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ("find", "pay", ""),
+        ("cancel_all", "pay", "turn 1, forbid: called cancel_all, which is forbidden (cancel_*) (score 0.00)"),
+        ("find", "cancel_all", "turn 2, forbid: called cancel_all, which is forbidden (cancel_*) (score 0.00)"),
+        ("pay", "find", "turn 1, forbid: called pay, which is forbidden (score 0.00)"),
+    ],
+)
+async def test_a_forbidden_call_fails_the_trial_whatever_else_was_right(
+    tmp_path: Path, first: str, second: str, reason: str
+) -> None:
+    said = (message(None, (first, {})), message("done"), message(None, (second, {})), message("done"))
+    trial = await played(case_of(tmp_path, GUARDED), Scripted(in_turn(*said)))
+    assert (trial.outcome, trial.score) == (("failed", 0.0) if reason else ("passed", 1.0))
+    assert trial.reason == reason
+    assert trial.failure_modes == (("forbidden_call",) if reason else ())
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome", "modes"),
+    [("I found it.", "passed", ()), ("", "failed", ("empty_answer",))],
+)
+async def test_an_eval_that_only_forbids_wants_answers(
+    tmp_path: Path, said: str, outcome: str, modes: tuple[str, ...]
+) -> None:
+    text = "name: a\nforbid: [pay]\ntools: [{name: pay}]\nturns: [{content: Hi}]\n"
+    trial = await played(case_of(tmp_path, text), Scripted(in_turn(message(said))))
+    assert (trial.outcome, trial.failure_modes) == (outcome, modes)
+
+
+async def test_calls_of_a_turn_may_be_a_superset(tmp_path: Path) -> None:
+    text = """
+name: a
+tools: [{name: find}, {name: pay}]
+mocks: {find: [{result: 1}], pay: [{result: 3}]}
+turns:
+  - content: Hi
+    assert: [{type: calls, match: superset, calls: [{name: pay}]}]
+"""
+    said = (message(None, ("find", {})), message(None, ("pay", {})), message("done"))
+    assert (await played(case_of(tmp_path, text), Scripted(in_turn(*said)))).outcome == "passed"
+    none = await played(case_of(tmp_path, text), Scripted(in_turn(said[0], said[2])))
+    assert none.failure_modes == ("wrong_tool_selected",)

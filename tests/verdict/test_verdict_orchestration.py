@@ -72,9 +72,9 @@ def test_step_before_the_one_it_depends_on_is_out_of_order_and_without_flow() ->
 
 
 def test_strict_order_is_the_written_one_within_a_turn_too() -> None:
-    assert judged(turn(PRICE, RATE), turn(SUM), END, order="strict").orchestration_correct
-    assert not judged(turn(RATE, PRICE), turn(SUM), END, order="strict").orchestration_correct
-    assert not judged(turn(RATE), turn(PRICE), turn(SUM), END, order="strict").orchestration_correct
+    assert judged(turn(PRICE, RATE), turn(SUM), END, match="strict").orchestration_correct
+    assert not judged(turn(RATE, PRICE), turn(SUM), END, match="strict").orchestration_correct
+    assert not judged(turn(RATE), turn(PRICE), turn(SUM), END, match="strict").orchestration_correct
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,7 @@ REACHED: dict[str, tuple[Case, tuple[Reply, ...]]] = {
     "malformed_call": (ONE, (UNREADABLE,)),
     "leaked_call": (ONE, (Reply(text="[TOOL_CALLS]convert{}", remarks=("leaked_call",)),)),
     "made_up_tool": (ONE, (calls(call("exchange")),)),
+    "forbidden_call": (replace(ONE, plan=replace(task_of(ONE), forbid=("con*",))), (RIGHT,)),
     "undeclared_argument": (ONE, (calls(call("convert", amount=100, currency="JPY", unexpected=1)),)),
 }
 
