@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         DeclaredArgument as DeclaredArgument,
         ExpectedCall as ExpectedCall,
         Inner as Inner,
+        Match as Match,
         Rules as Rules,
         Step as Step,
     )
@@ -117,7 +118,8 @@ _HOMES = {
     "core.dialogues": "Assertion AssertionFinding AssertionType Criterion CriterionFinding Dialogue Line Rubric "
     "RubricFinding Turn",
     "core.errors": "DocumentError EndpointError JudgeFailed Problem ToolcallError UsageError",
-    "core.expectations": "Additional Argument CallSet Check CheckKind DeclaredArgument ExpectedCall Inner Rules Step",
+    "core.expectations": "Additional Argument CallSet Check CheckKind DeclaredArgument ExpectedCall Inner Match "
+    "Rules Step",
     "core.jsontext": "Json",
     "core.messages": "Message Role",
     "core.mocks": "MockRule MockedCall Recovery",
