@@ -286,7 +286,8 @@ async def test_a_models_file_gives_an_agent_a_name_headers_and_a_key_that_is_nev
     app, lines = Scripted(in_turn((200, {"content": f"my key is {SECRET}"}))), list[Any]()
     exchange = await http_ask(app, lines.append, settings)
     assert app.asked[0]["params"] == {"user": "tests"}
-    assert SECRET not in json.dumps(lines) + exchange.reply.text
+    assert SECRET not in json.dumps(lines)
+    assert SECRET in exchange.reply.text  # what the agent said is judged as it is
 
 
 def test_the_wire_agent_needs_an_address() -> None:
