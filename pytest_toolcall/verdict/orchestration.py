@@ -107,8 +107,10 @@ def _literal_problem(expected: ExpectedCall, call: MockedCall, tools: dict[str, 
 
 
 def is_expected(task: Task, call: MockedCall, tools: Sequence[Tool], earlier: Sequence[MockedCall]) -> bool:
-    """The call is one that the task expects: its values are right, those of earlier results included."""
+    """The call is one that the task expects: of an offered tool, with right values, also those of earlier results."""
     by_name = {tool.name: tool for tool in tools}
+    if call.name not in by_name:
+        return False
     known = [Result(one.name, one.result) for one in earlier]
     steps = task.needed if task.sequence else [SequenceStep(1, expected) for expected in task.expected_calls]
     return any(

@@ -33,6 +33,7 @@ from tests.endpoint.wire_answers import (
 
 SETTINGS = EndpointSettings("n", "anthropic-messages", "m-1", "http://localhost/v1", wire="messages")
 WIRE = "messages"
+START, *ENDING = (event for event in message_events() if event["type"] != "ping")
 request = partial(wire_answers.request, SETTINGS)
 sent_back = partial(wire_answers.sent_back, SETTINGS, "messages")
 
@@ -168,7 +169,7 @@ def test_an_input_that_came_whole_with_its_block_is_read() -> None:
 def test_blocks_that_were_never_announced_are_put_together() -> None:
     deltas = [{"type": "text_delta", "text": "Good "}, {"type": "text_delta", "text": "day"}]
     events = [{"type": "content_block_delta", "delta": delta} for delta in deltas]
-    assert read_stream(WIRE, *events, {"type": "message_stop"}).text == "Good day"
+    assert read_stream(WIRE, START, *events, *ENDING).text == "Good day"
 
 
 def test_interleaved_blocks_do_not_mix() -> None:
@@ -176,7 +177,8 @@ def test_interleaved_blocks_do_not_mix() -> None:
     parts = [(0, '{"n"'), (1, '{"n":'), (0, ":0}"), (1, "1}")]
     deltas = [{"type": "content_block_delta", "index": n, "delta": json_deltas(text)[0]} for n, text in parts]
     opened = [event for event in events if event["type"] == "content_block_start"]
-    assert [call.arguments for call in read_stream(WIRE, *opened, *deltas, events[-1]).calls] == [{"n": 0}, {"n": 1}]
+    stream = read_stream(WIRE, START, *opened, *deltas, *ENDING)
+    assert [call.arguments for call in stream.calls] == [{"n": 0}, {"n": 1}]
 
 
 @pytest.mark.parametrize("stop", ["end_turn", "stop_sequence", "pause_turn", "max_tokens", "tool_use"])
@@ -196,8 +198,8 @@ def test_an_input_that_is_no_object_is_malformed(given: Any, hint: str) -> None:
 
 def test_a_call_without_a_name_is_malformed() -> None:
     assert read(WIRE, message(tool_use({}, None))).outcome == "malformed"
-    orphans = [{"type": "content_block_delta", "index": 0, "delta": json_deltas("{}")[0]}, {"type": "message_stop"}]
-    assert read_stream(WIRE, *orphans).outcome == "malformed"
+    orphan = {"type": "content_block_delta", "index": 0, "delta": json_deltas("{}")[0]}
+    assert read_stream(WIRE, START, orphan, *ENDING).outcome == "malformed"
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
